@@ -1,0 +1,3 @@
+"""spectop: top for speculative decoding."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,46 @@
+"""What every feed yields: blocks of whole lines, and notices about the source itself."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+NoticeKind = Literal["waiting", "opened", "caught_up", "rotated", "truncated", "gone", "oversize", "ended", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Whole lines, each with its line end; only the last line of an ended source may lack it.
+
+    Attributes:
+        source: as given on the command line (a glob: the file it matched).
+        offset: where the first byte stands in the source. It jumps where bytes were left out, and falls back
+            to 0 when the source was replaced or truncated.
+    """
+
+    source: str
+    data: bytes
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something happened to the source: it is awaited, was opened, rotated, truncated, is gone, ...
+
+    Attributes:
+        text: for people, with what to do about it where something can be done.
+    """
+
+    source: str
+    kind: NoticeKind
+    text: str = ""
+    offset: int | None = None
+
+
+class Feed(Protocol):
+    """A source of bytes. Iterating ends when the source does; cancelling it closes everything."""
+
+    def read(self) -> AsyncIterator[Block | Notice]:
+        """Yield blocks and notices until the source ends."""
+        ...

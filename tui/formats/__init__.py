@@ -1,0 +1,1 @@
+"""What servers print: a dialect each, all yielding the events of `events`."""

@@ -1,0 +1,1 @@
+"""Where to start in a log too long to read whole."""

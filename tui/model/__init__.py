@@ -1,0 +1,1 @@
+"""The arithmetic: pure functions and frozen dataclasses on numbers."""

@@ -1,0 +1,1 @@
+"""From a snapshot to text: pure functions."""

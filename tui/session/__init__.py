@@ -1,0 +1,1 @@
+"""What is known so far, and the frozen snapshot that everything shown is made from."""
