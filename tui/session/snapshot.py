@@ -15,6 +15,8 @@ from tui.model.comparison import Basis, Judgement
 from tui.model.figures import DrafterClass, Figure
 from tui.model.whatif import WhatIf
 
+State = Literal["waiting", "reading", "live", "stale", "ended", "failed"]
+
 
 @dataclass(frozen=True, slots=True)
 class SourceState:
@@ -37,7 +39,7 @@ class SourceState:
     drafter: str | None
     depth: Figure
     synthetic: bool
-    state: Literal["waiting", "reading", "live", "stale", "ended", "failed"]
+    state: State
     message: str
     last_line_age_s: float | None
     requests: int
@@ -194,6 +196,7 @@ class View:
         what_if: the live inputs of the what-if pane.
         requests: finished ones, newest first, at most 200.
         offered: label of an earlier arm of this source that could be the incumbent.
+        incumbent: what this source is held against.
     """
 
     source: SourceState
@@ -207,6 +210,7 @@ class View:
     requests: tuple[RequestRow, ...]
     history: tuple[HistoryPoint, ...] = ()
     offered: str | None = None
+    incumbent: Incumbent | None = None
 
 
 @dataclass(frozen=True, slots=True)

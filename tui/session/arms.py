@@ -1,0 +1,179 @@
+"""Arms: which requests belong together, and what is kept of them.
+
+An arm is (source, stream, server start, model, build, spec types, depth), as far as the log tells; halogen
+arms are keyed by the drafter name of the request too. Arms are never pooled.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from dataclasses import dataclass, field
+
+from tui.formats.events import Request, ServerStart
+from tui.model.comparison import RateSums, Stratum, stratum_of
+from tui.session.sums import Sums, accepted_in
+
+PICTURED = 200
+"""How many requests the pictures and the table keep; nothing is judged from them."""
+NOW = 20
+"""How many requests the `now` column covers."""
+CHECKPOINTS = 256
+"""How many points the ratio's history keeps; when full, every other one goes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What a server said of itself at its start; None is unknown."""
+
+    build: str | None = None
+    model: str | None = None
+    draft_model: str | None = None
+    spec_types: tuple[str, ...] | None = None
+    depth: int | None = None
+    synthetic: bool | None = None
+
+    @classmethod
+    def of(cls, start: ServerStart) -> Identity:
+        """The identity that a start-up block tells."""
+        return cls(
+            start.build, start.model, start.draft_model, start.spec_types, start.depth, start.synthetic
+        )
+
+    @property
+    def known(self) -> bool:
+        """Whether it settles that two starts are the same experiment."""
+        settings = self.spec_types is not None and (self.depth is not None or not self.spec_types)
+        return self.build is not None and self.model is not None and settings
+
+
+@dataclass(frozen=True, slots=True)
+class ArmKey:
+    """What tells arms apart. `generation` counts the starts that began a new arm."""
+
+    source: str
+    stream: str | None
+    generation: int
+    drafter: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """The decode sums per stratum as they stood after so many requests: one point of the ratio's history."""
+
+    requests: int
+    decode: dict[Stratum, RateSums]
+
+
+@dataclass(slots=True)
+class Arm:
+    """Running sums of one arm, and rings for its pictures.
+
+    Attributes:
+        all, alone, overlap_unknown: sums over all requests, those that ran alone, those of which the log
+            cannot tell.
+        decode, delivered: sums for the comparison by stratum, warm-up and short answers left out.
+        order: rises with every request that any arm gets; the newest arm has the highest.
+    """
+
+    key: ArmKey
+    identity: Identity
+    engine: str | None
+    created: int
+    all: Sums = field(default_factory=Sums)
+    alone: Sums = field(default_factory=Sums)
+    overlap_unknown: Sums = field(default_factory=Sums)
+    shared: int = 0
+    decode: dict[Stratum, RateSums] = field(default_factory=dict)
+    delivered: dict[Stratum, RateSums] = field(default_factory=dict)
+    left_out: Counter[str] = field(default_factory=Counter)
+    drafters: Counter[str] = field(default_factory=Counter)
+    recent: deque[Request] = field(default_factory=lambda: deque(maxlen=PICTURED))
+    checkpoints: list[Checkpoint] = field(default_factory=list)
+    order: int = 0
+    _checkpoint_every: int = 1
+
+    def add(self, request: Request, *, order: int, left_out: str, short: int) -> None:
+        """Count one finished request.
+
+        Args:
+            request: a request event whose finish is done.
+            order: the count of requests so far in the session.
+            left_out: why the comparison leaves it out ("warm-up"), or empty.
+            short: answers with fewer decoded tokens than this are in no comparison.
+        """
+        self.order = order
+        self.all.add(request)
+        if request.concurrency is None:
+            self.overlap_unknown.add(request)
+        elif request.concurrency == 1:
+            self.alone.add(request)
+        else:
+            self.shared += 1
+        if request.drafter is not None:
+            self.drafters[request.drafter] += 1
+        self.recent.append(request)
+        if request.tokens is None or request.decode_ms is None:
+            return
+        reason = left_out or ("short" if request.tokens - 1 < short or request.decode_ms <= 0 else "")
+        if reason:
+            self.left_out[reason] += 1
+            return
+        stratum = stratum_of(request.concurrency)
+        decode = self.decode.get(stratum, RateSums())
+        self.decode[stratum] = decode.plus(request.tokens - 1, request.decode_ms / 1000)
+        if request.prompt_ms is not None:
+            seconds = (request.prompt_ms + request.decode_ms) / 1000
+            self.delivered[stratum] = self.delivered.get(stratum, RateSums()).plus(request.tokens, seconds)
+        self._checkpoint()
+
+    def _checkpoint(self) -> None:
+        counted = sum(sums.n for sums in self.decode.values())
+        if counted % self._checkpoint_every:
+            return
+        self.checkpoints.append(Checkpoint(counted, dict(self.decode)))
+        if len(self.checkpoints) > CHECKPOINTS:
+            self._checkpoint_every *= 2
+            self.checkpoints = [c for c in self.checkpoints if not c.requests % self._checkpoint_every]
+
+    @property
+    def step_sums(self) -> tuple[Sums, str]:
+        """The sums that step times may come from, with what qualifies them.
+
+        Requests that ran alone; where the log never tells overlaps, all of those, marked so.
+        """
+        if self.alone.steps:
+            return self.alone, ""
+        if self.overlap_unknown.steps:
+            return self.overlap_unknown, "overlap unknown"
+        return self.alone, "shared"
+
+    @property
+    def drafter(self) -> str | None:
+        """The drafter's name: the request's own for halogen, else the spec types, else what requests named."""
+        if self.key.drafter is not None:
+            return self.key.drafter
+        if self.identity.spec_types:
+            return "+".join(self.identity.spec_types)
+        return self.drafters.most_common(1)[0][0] if self.drafters else None
+
+
+def decode_rate(request: Request) -> float | None:
+    """(n - 1)/decode time of one request in tok/s; None for an answer of at most one token."""
+    if request.tokens is None or request.decode_ms is None or request.tokens < 2 or request.decode_ms <= 0:
+        return None
+    return (request.tokens - 1) / request.decode_ms * 1000
+
+
+def commit_of(request: Request) -> float | None:
+    """Mean accepted length of one request, from the counts where the rounds are known, else as printed."""
+    accepted = accepted_in(request)
+    if request.rounds and accepted is not None:
+        return 1 + accepted / request.rounds
+    return request.mean_accepted_length
+
+
+def acceptance_of(request: Request) -> float | None:
+    """Accepted over drafted of one request; None when nothing was drafted or the counts are impossible."""
+    if not request.drafted or request.accepted is None or request.accepted > request.drafted:
+        return None
+    return request.accepted / request.drafted

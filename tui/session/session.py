@@ -1,0 +1,238 @@
+"""What is known so far: events go in, arms grow, snapshots come out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from tui.formats.events import Event, Interval, Problem, Progress, Request, ServerStart, Statistics
+from tui.model.comparison import Rules
+from tui.model.figures import DrafterClass
+from tui.session.arms import PICTURED, Arm, ArmKey, Identity
+from tui.session.incumbent import Choice, EarlierArm, frozen
+from tui.session.snapshot import Snapshot, State
+from tui.session.views import Row, SourceFacts, view_of
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How requests are read and judged.
+
+    Attributes:
+        warm_up: requests after a server start that the comparison leaves out.
+        depth, drafter_class: what the operator says where the log is silent.
+        stale_after_s: silence after which a source is called stale.
+    """
+
+    rules: Rules = field(default_factory=Rules)
+    concurrency: str = "match"
+    warm_up: int = 1
+    depth: int | None = None
+    drafter_class: DrafterClass | None = None
+    stale_after_s: float = 30.0
+
+
+@dataclass(slots=True)
+class _Server:
+    """One server inside a source: a stream, or the source itself."""
+
+    generation: int
+    identity: Identity = field(default_factory=Identity)
+    engine: str | None = None
+    warm_up_left: int = 0
+    started: bool = False
+    restarts: int = 0
+    restarted: bool = False
+
+
+@dataclass(slots=True)
+class _Source:
+    name: str
+    state: State = "waiting"
+    message: str = ""
+    servers: dict[str | None, _Server] = field(default_factory=dict)
+    arms: dict[ArmKey, Arm] = field(default_factory=dict)
+    rows: list[Row] = field(default_factory=list)
+    in_flight: dict[tuple[str | None, int | None, int | None], Progress] = field(default_factory=dict)
+    requests: int = 0
+    problems: int = 0
+    last_line_at: float | None = None
+
+
+class Session:
+    """Collects events of any number of sources and makes frozen snapshots of them."""
+
+    def __init__(self, policy: Policy | None = None) -> None:
+        """Start with nothing known.
+
+        Args:
+            policy: how requests are read and judged.
+        """
+        self.policy = policy or Policy()
+        self.choice: Choice | None = None
+        self._sources: dict[str, _Source] = {}
+        self._order = 0
+
+    def open(self, name: str, state: State = "waiting", message: str = "") -> None:
+        """Name a source, or tell its state: waiting, reading, live, ended, failed."""
+        source = self._source(name)
+        source.state = state
+        source.message = message
+
+    def heard(self, name: str, now: float) -> None:
+        """Bytes of the source arrived."""
+        self._source(name).last_line_at = now
+
+    def gap(self, name: str) -> None:
+        """Bytes of the source were left out: the first request seen next is not the first after its start."""
+        for server in self._source(name).servers.values():
+            server.warm_up_left = 0
+
+    def add(self, events: Iterable[Event]) -> None:
+        """Take in events in their order."""
+        for event in events:
+            source = self._source(event.source)
+            match event:
+                case Request():
+                    self._request(source, event)
+                case Progress():
+                    source.in_flight[event.stream, event.slot, event.task] = event
+                case ServerStart():
+                    self._start(source, event)
+                case Problem():
+                    source.problems += 1
+                case Statistics() | Interval():
+                    pass
+
+    def choose(self, choice: Choice | None) -> None:
+        """Set what canaries are held against."""
+        self.choice = choice
+
+    def freeze(self, view: int) -> None:
+        """The present arm of a view becomes the incumbent; what comes after it is the canary.
+
+        Raises:
+            ValueError: nothing has finished in that view.
+        """
+        source = list(self._sources.values())[view]
+        arm = view_of(self._facts(source), self.policy, self.choice).canary_arm
+        if arm is None or not arm.all.requests:
+            raise ValueError("no finished request to freeze yet")
+        label = view_of(self._facts(source), self.policy, None).label_of(arm)
+        self.choice = frozen(arm, f"{label} (frozen at {arm.all.requests})")
+        server = source.servers[arm.key.stream]
+        server.generation = self._next_generation(source)
+        self._arm_for(source, arm.key.stream, arm.key.drafter)
+
+    def take_offer(self, view: int) -> None:
+        """The offered earlier arm of a view becomes the incumbent.
+
+        Raises:
+            ValueError: none is offered.
+        """
+        source = list(self._sources.values())[view]
+        offered = view_of(self._facts(source), self.policy, self.choice).offered_arm
+        if offered is None:
+            raise ValueError("no earlier arm of this source to compare with")
+        self.choice = EarlierArm(offered.key)
+
+    def newest_arm(self) -> Arm | None:
+        """The arm that got the newest request."""
+        arms = [arm for source in self._sources.values() for arm in source.arms.values() if arm.all.requests]
+        return max(arms, key=lambda arm: arm.order, default=None)
+
+    def arm_named(self, drafter: str) -> Arm | None:
+        """The newest arm whose drafter has this name."""
+        arms = [
+            arm
+            for source in self._sources.values()
+            for arm in source.arms.values()
+            if arm.drafter == drafter and arm.all.requests
+        ]
+        return max(arms, key=lambda arm: arm.order, default=None)
+
+    def snapshot(self, now: float) -> Snapshot:
+        """Everything known at this moment, frozen."""
+        views = []
+        for source in self._sources.values():
+            facts = self._facts(source, now)
+            views.append(view_of(facts, self.policy, self.choice).view())
+        return Snapshot(taken_at=now, views=tuple(views))
+
+    def _source(self, name: str) -> _Source:
+        if name not in self._sources:
+            self._sources[name] = _Source(name, state="waiting", message="")
+        return self._sources[name]
+
+    def _server(self, source: _Source, stream: str | None) -> _Server:
+        if stream not in source.servers:
+            source.servers[stream] = _Server(self._next_generation(source))
+        return source.servers[stream]
+
+    def _next_generation(self, source: _Source) -> int:
+        return 1 + max((server.generation for server in source.servers.values()), default=0)
+
+    def _start(self, source: _Source, event: ServerStart) -> None:
+        server = self._server(source, event.stream)
+        identity = Identity.of(event)
+        arms = [arm for key, arm in source.arms.items() if key.generation == server.generation]
+        seen = server.started or any(arm.all.requests for arm in arms)
+        if seen:
+            server.restarts += 1
+            server.restarted = True
+            if not (identity.known and identity == server.identity):
+                server.generation = self._next_generation(source)
+        server.identity = identity
+        server.engine = event.engine
+        server.started = True
+        server.warm_up_left = self.policy.warm_up
+        for place in [place for place in source.in_flight if place[0] == event.stream]:
+            del source.in_flight[place]
+
+    def _request(self, source: _Source, event: Request) -> None:
+        source.in_flight.pop((event.stream, event.slot, event.task), None)
+        server = self._server(source, event.stream)
+        server.engine = server.engine or event.engine
+        if event.finish != "done":
+            return
+        server.restarted = False
+        source.requests += 1
+        self._order += 1
+        drafter = event.drafter if event.engine == "halogen" else None
+        arm = self._arm_for(source, event.stream, drafter)
+        left_out = ""
+        if server.warm_up_left and event.tokens is not None:
+            server.warm_up_left -= 1
+            left_out = "warm-up"
+        arm.add(event, order=self._order, left_out=left_out, short=self.policy.rules.short_tokens)
+        source.rows.append(Row(source.requests, event, arm.key, left_out))
+        del source.rows[:-PICTURED]
+
+    def _arm_for(self, source: _Source, stream: str | None, drafter: str | None) -> Arm:
+        server = self._server(source, stream)
+        key = ArmKey(source.name, stream, server.generation, drafter)
+        if key not in source.arms:
+            source.arms[key] = Arm(key, server.identity, server.engine, created=self._order)
+        return source.arms[key]
+
+    def _facts(self, source: _Source, now: float | None = None) -> SourceFacts:
+        newest = max(source.arms.values(), key=lambda arm: arm.order, default=None)
+        stream = newest.key.stream if newest else next(iter(source.servers), None)
+        server = source.servers.get(stream)
+        age = None if now is None or source.last_line_at is None else max(0.0, now - source.last_line_at)
+        stale = source.state == "live" and age is not None and age > self.policy.stale_after_s
+        return SourceFacts(
+            name=source.name,
+            engine=server.engine if server else None,
+            identity=server.identity if server else Identity(),
+            state="stale" if stale else source.state,
+            message=source.message,
+            last_line_age_s=age,
+            requests=source.requests,
+            problems=source.problems,
+            restarts=sum(s.restarts for s in source.servers.values()),
+            restarted=any(s.restarted for s in source.servers.values()),
+            arms=tuple(source.arms.values()),
+            rows=tuple(reversed(source.rows)),
+            in_flight=tuple(source.in_flight.values()),
+        )

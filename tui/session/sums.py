@@ -1,0 +1,163 @@
+"""Running sums over the requests of an arm: everything an arm is judged and shown by, in bounded memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tui.formats.events import Request
+
+
+@dataclass(slots=True)
+class Sums:
+    """Sums over finished requests; times in ms.
+
+    Attributes:
+        requests, tokens: requests with a decode time, and what they generated.
+        steps: sum(n - 1), the tokens that decoding took time for; `decode_ms` that time.
+        delivered_tokens, delivered_ms: sum(n) and sum(prefill + decode), where both are known.
+        drafted, accepted: draft tokens over requests with an acceptance line.
+        rounds, rounds_accepted, rounds_drafted, plain_steps, rounds_decode_ms, rounds_steps: over the requests
+            whose rounds are known; `settled` counts them.
+        range_low, range_high: bounds of the rounds of `ranged` requests; `unsettled` have not even those.
+        undrafted, undrafted_steps, undrafted_ms: requests in which nothing was drafted.
+        reached: sum of accepted counts per position over `position_rounds` rounds with `position_drafted`.
+        draft_ms, draft_rounds, draft_tokens: drafting time with the rounds and draft tokens it covers.
+        head_off: halogen's tokens with the head off. lookup_rounds, lookup_accepted: prompt lookup's share.
+        deepest: the longest mean draft or commit seen in one request, less the target's own token.
+    """
+
+    requests: int = 0
+    tokens: int = 0
+    steps: int = 0
+    decode_ms: float = 0.0
+    delivered_tokens: int = 0
+    delivered_ms: float = 0.0
+    drafted: int = 0
+    accepted: int = 0
+    settled: int = 0
+    rounds: int = 0
+    rounds_accepted: float = 0.0
+    rounds_drafted: int = 0
+    plain_steps: int = 0
+    rounds_decode_ms: float = 0.0
+    rounds_steps: int = 0
+    ranged: int = 0
+    range_low: int = 0
+    range_high: int = 0
+    unsettled: int = 0
+    undrafted: int = 0
+    undrafted_steps: int = 0
+    undrafted_ms: float = 0.0
+    reached: list[float] = field(default_factory=list)
+    position_rounds: int = 0
+    position_drafted: int = 0
+    position_accepted: int = 0
+    draft_ms: float = 0.0
+    draft_rounds: int = 0
+    draft_tokens: int = 0
+    head_off: int = 0
+    lookup_rounds: int = 0
+    lookup_accepted: float = 0.0
+    deepest: float = 0.0
+
+    def add(self, request: Request) -> None:
+        """Count one finished request; what it does not tell is not counted."""
+        if request.drafted is not None and request.accepted is not None:
+            self.drafted += request.drafted
+            self.accepted += request.accepted
+        if request.tokens is None or request.decode_ms is None or request.tokens < 1:
+            return
+        self.requests += 1
+        self.tokens += request.tokens
+        if request.prompt_ms is not None:
+            self.delivered_tokens += request.tokens
+            self.delivered_ms += request.prompt_ms + request.decode_ms
+        if request.tokens == 1:
+            return
+        steps = request.tokens - 1
+        self.steps += steps
+        self.decode_ms += request.decode_ms
+        if request.rounds:
+            self._add_rounds(request, request.rounds, steps, request.decode_ms)
+        elif request.rounds_range is not None:
+            self.ranged += 1
+            self.range_low += request.rounds_range[0]
+            self.range_high += request.rounds_range[1]
+        elif request.drafted:
+            self.unsettled += 1
+        else:
+            self.undrafted += 1
+            self.undrafted_steps += steps
+            self.undrafted_ms += request.decode_ms
+            self.head_off += request.head_off_tokens or 0
+
+    def _add_rounds(self, request: Request, rounds: int, steps: int, decode_ms: float) -> None:
+        accepted = accepted_in(request)
+        if accepted is None:
+            self.unsettled += 1
+            return
+        self.settled += 1
+        self.rounds += rounds
+        self.rounds_accepted += accepted
+        self.rounds_decode_ms += decode_ms
+        self.rounds_steps += steps
+        self.plain_steps += plain_steps_in(request, rounds, accepted, steps)
+        self.head_off += request.head_off_tokens or 0
+        self.deepest = max(self.deepest, accepted / rounds, (request.drafted or 0) / rounds)
+        if request.lookup_rounds is not None and request.lookup_accepted_per_round is not None:
+            self.lookup_rounds += request.lookup_rounds
+            self.lookup_accepted += request.lookup_rounds * request.lookup_accepted_per_round
+        if request.drafted is not None:
+            self.rounds_drafted += request.drafted
+        if request.draft_ms is not None and request.drafted:
+            self.draft_ms += request.draft_ms
+            self.draft_rounds += rounds
+            self.draft_tokens += request.drafted
+        if request.accepted_per_position and request.drafted is not None and request.accepted is not None:
+            self.position_rounds += rounds
+            self.position_drafted += request.drafted
+            self.position_accepted += request.accepted
+            counts = [round(share * rounds) for share in request.accepted_per_position]
+            self.reached.extend([0.0] * (len(counts) - len(self.reached)))
+            for position, count in enumerate(counts):
+                self.reached[position] += count
+
+    @property
+    def drafts(self) -> bool:
+        """Whether anything was ever drafted here."""
+        return self.settled + self.ranged + self.unsettled > 0 or self.drafted > 0
+
+    @property
+    def passes_without_draft(self) -> int:
+        """Target passes without a draft, over requests whose rounds are known and undrafted ones."""
+        return self.plain_steps + self.undrafted_steps
+
+    @property
+    def settled_decode_ms(self) -> float:
+        """Decode time that goes with `rounds` and `passes_without_draft`."""
+        return self.rounds_decode_ms + self.undrafted_ms
+
+
+def accepted_in(request: Request) -> float | None:
+    """Draft tokens accepted in one request, from the counts or from rounds and commit (halogen)."""
+    if request.accepted is not None:
+        return request.accepted
+    if request.rounds and request.mean_accepted_length is not None:
+        return request.rounds * (request.mean_accepted_length - 1)
+    return None
+
+
+def plain_steps_in(request: Request, rounds: int, accepted: float, steps: int) -> int:
+    """Target passes of one request that had no draft.
+
+    Counted ones as given; halogen's printed head-off tokens are such passes; else what the identity
+    n - 1 = rounds + accepted + plain steps leaves over, beyond the rounding of a printed commit and
+    the overshoot of the last round.
+    """
+    if request.plain_steps is not None:
+        return request.plain_steps
+    if request.head_off_tokens is not None:
+        return request.head_off_tokens
+    left = steps - rounds - accepted
+    rounding = 0.0 if request.accepted is not None else 2 + 0.005 * rounds
+    return max(0, round(left)) if left > rounding else 0
