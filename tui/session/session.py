@@ -11,7 +11,7 @@ from tui.model.figures import DrafterClass
 from tui.session.arms import PICTURED, Arm, ArmKey, Identity
 from tui.session.incumbent import Choice, EarlierArm, frozen
 from tui.session.snapshot import Snapshot, State
-from tui.session.views import Row, SourceFacts, view_of
+from tui.session.views import Row, SourceFacts, SourceView
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,10 +115,10 @@ class Session:
             ValueError: nothing has finished in that view.
         """
         source = list(self._sources.values())[view]
-        arm = view_of(self._facts(source), self.policy, self.choice).canary_arm
+        arm = SourceView(self._facts(source), self.policy, self.choice).canary_arm
         if arm is None or not arm.all.requests:
             raise ValueError("no finished request to freeze yet")
-        label = view_of(self._facts(source), self.policy, None).label_of(arm)
+        label = SourceView(self._facts(source), self.policy, None).label_of(arm)
         self.choice = frozen(arm, f"{label} (frozen at {arm.all.requests})")
         server = source.servers[arm.key.stream]
         server.generation = self._next_generation(source)
@@ -131,7 +131,7 @@ class Session:
             ValueError: none is offered.
         """
         source = list(self._sources.values())[view]
-        offered = view_of(self._facts(source), self.policy, self.choice).offered_arm
+        offered = SourceView(self._facts(source), self.policy, self.choice).offered_arm
         if offered is None:
             raise ValueError("no earlier arm of this source to compare with")
         self.choice = EarlierArm(offered.key)
@@ -156,7 +156,7 @@ class Session:
         views = []
         for source in self._sources.values():
             facts = self._facts(source, now)
-            views.append(view_of(facts, self.policy, self.choice).view())
+            views.append(SourceView(facts, self.policy, self.choice).view())
         return Snapshot(taken_at=now, views=tuple(views))
 
     def _source(self, name: str) -> _Source:

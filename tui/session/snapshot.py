@@ -13,8 +13,10 @@ from tui.formats.events import Request
 from tui.model.acceptance import Acceptance
 from tui.model.comparison import Basis, Judgement
 from tui.model.figures import DrafterClass, Figure
+from tui.model.steps import StepFigures
 from tui.model.whatif import WhatIf
 
+StepTimes = StepFigures
 State = Literal["waiting", "reading", "live", "stale", "ended", "failed"]
 
 
@@ -46,26 +48,6 @@ class SourceState:
     problems: int
     restarts: int
     restarted: bool
-
-
-@dataclass(frozen=True, slots=True)
-class StepTimes:
-    """Where the time of a round goes, over the requests of an arm that ran alone.
-
-    Attributes:
-        round_ms: one draft and its verify pass. pass_ms: time per target pass, when rounds cannot be told apart.
-        draft_ms: drafting per round. draft_step_ms: d_s. verify_ms: verify pass. target_step_ms: t_s.
-        verify_factor: v. target_over_draft: t_s/d_s, how much faster the drafter is per token.
-    """
-
-    round_ms: Figure
-    pass_ms: Figure
-    draft_ms: Figure
-    draft_step_ms: Figure
-    verify_ms: Figure
-    target_step_ms: Figure
-    verify_factor: Figure
-    target_over_draft: Figure
 
 
 @dataclass(frozen=True, slots=True)

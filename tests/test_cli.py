@@ -1,0 +1,97 @@
+"""The command line as a shell sees it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from tui import __version__
+from tui.cli import COMMANDS, cli
+
+
+def spectop(*args: str, **env: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "tui", *args],
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, **env},
+        timeout=60,
+    )
+
+
+def test_version_and_help_import_neither_the_screen_nor_arrays() -> None:
+    for option, expected in (("--version", __version__), ("--help", "whatif")):
+        program = (
+            "import sys\nfrom tui.cli import main\n"
+            f"try:\n    main([{option!r}])\nexcept SystemExit: pass\n"
+            "print(sorted({'textual', 'numpy', 'plotext', 'httpx', 'watchfiles'} & set(sys.modules)))"
+        )
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+        assert expected in done.stdout
+        assert done.stdout.rstrip().endswith("[]")
+
+
+def test_every_command_has_help() -> None:
+    for name in COMMANDS:
+        result = CliRunner().invoke(cli, [name, "--help"])
+        assert result.exit_code == 0, (name, result.output)
+        assert "Usage: " in result.output
+
+
+@pytest.mark.parametrize("args", [("log.txt",), ("watch", "log.txt"), ("demo",)])
+def test_without_a_terminal_the_screen_is_refused_with_a_way_out(args: tuple[str, ...]) -> None:
+    done = spectop(*args)
+    assert done.returncode == 2
+    assert "no terminal" in done.stderr
+    assert "spectop" in done.stderr
+    assert done.stdout == ""
+
+
+def test_no_source_is_wrong_usage() -> None:
+    done = spectop()
+    assert done.returncode == 2
+    assert "spectop demo" in done.stderr
+
+
+def test_missing_log_is_told_in_words(tmp_path: Path) -> None:
+    done = spectop("events", str(tmp_path / "none.log"))
+    assert done.returncode == 1
+    assert "none.log" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_reader_that_goes_away_is_no_failure(tmp_path: Path) -> None:
+    log = tmp_path / "a.log"
+    line = "serve_api: mtp 88 tok in 2.20s = 40.00 t/s | 52 rounds, commit 1.67/round\n"
+    log.write_text(line * 5000)
+    command = f"{sys.executable} -m tui events {log} | head -1; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60)
+    assert done.stdout.startswith('{"event": "request"')
+    assert done.stderr == ""
+
+
+def test_settings_come_from_file_environment_and_option_in_this_order(tmp_path: Path) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text('min-requests = 30\nwarm-up = 2\ntheme = "light"\n')
+    done = spectop("config", "--warm-up", "3", SPECTOP_CONFIG=str(config), SPECTOP_THEME="dark")
+    rows = {line.split()[0]: line.split(None, 2)[1:] for line in done.stdout.splitlines() if line[0] != "#"}
+    assert rows["min-requests"] == ["30", "configuration file"]
+    assert rows["theme"] == ["dark", "environment"]
+    assert rows["warm-up"] == ["3", "option"]
+    assert rows["backfill"] == ["200", "default"]
+
+
+@pytest.mark.parametrize("text", ["min-reqests = 3", "= nonsense", 'theme = "neon"'])
+def test_wrong_configuration_file_is_wrong_usage_and_named(tmp_path: Path, text: str) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text(text)
+    done = spectop("config", SPECTOP_CONFIG=str(config))
+    assert done.returncode == 2
+    assert ("config.toml" in done.stderr) or ("theme" in done.stderr)
+    assert "Traceback" not in done.stderr

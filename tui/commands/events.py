@@ -1,0 +1,55 @@
+"""`spectop events`: what a log says, as JSON Lines."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command()
+@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@click.option("--follow", "-f", is_flag=True, help="Go on as the sources grow.")
+def command(sources: tuple[str, ...], follow: bool) -> None:
+    """Print the events in logs as JSON Lines, one object a line.
+
+    SOURCE is a path, a glob, or - for standard input. Unknown values are null, never 0.
+    """
+    from tui.commands.failures import failures
+
+    with failures():
+        if follow:
+            _follow(sources)
+        else:
+            _print_whole(sources)
+
+
+def _print_whole(sources: tuple[str, ...]) -> None:
+    import json
+    import sys
+
+    from tui.pipeline import read_sources
+
+    write = sys.stdout.write
+    for event in read_sources(sources):
+        write(json.dumps(event.to_json(), ensure_ascii=False) + "\n")
+
+
+def _follow(sources: tuple[str, ...]) -> None:
+    import asyncio
+    import json
+    import sys
+
+    from tui.formats.events import Event
+    from tui.pipeline import Watch
+    from tui.session.session import Policy
+
+    def show(events: list[Event]) -> None:
+        for event in events:
+            sys.stdout.write(json.dumps(event.to_json(), ensure_ascii=False) + "\n")
+        sys.stdout.flush()
+
+    watch = Watch(sources, Policy(), backfill=None, on_events=show, on_notice=_say)
+    asyncio.run(watch.run())
+
+
+def _say(text: str) -> None:
+    click.echo(f"spectop: {text}", err=True)

@@ -1,0 +1,41 @@
+"""`spectop SOURCE...`: the live screen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from tui.settings import JUDGING, SCREEN, WATCHING, options
+
+
+@click.command()
+@click.argument("sources", nargs=-1, metavar="SOURCE...")
+@options(JUDGING, WATCHING, SCREEN)
+def command(sources: tuple[str, ...], **settings: Any) -> None:
+    """Watch logs live: does the drafter pay for itself against the incumbent?
+
+    SOURCE is a path or glob (followed through rotation), or - for standard input:
+    podman logs -f halogen | spectop -
+    """
+    if not sources:
+        raise click.UsageError("name a log to watch: spectop llama.log (or try spectop demo)")
+    from tui.commands.failures import failures
+    from tui.commands.terminal import require_terminal, run_screen
+    from tui.feeds.stdin import take_over_stdin
+    from tui.pipeline import STDIN, Watch
+    from tui.settings import policy_of
+
+    with failures():
+        if STDIN in sources:
+            take_over_stdin()
+        require_terminal("spectop events SOURCE... prints the events, spectop report SOURCE... the numbers")
+        watch = Watch(
+            sources,
+            policy_of(settings),
+            basis=settings["basis"],
+            backfill=settings["backfill"],
+        )
+        if settings["incumbent"]:
+            watch.set_incumbent(settings["incumbent"])
+        run_screen(watch, theme=settings["theme"], ascii_only=settings["ascii"], quiet=settings["quiet"])

@@ -1,0 +1,209 @@
+"""Bytes in, snapshots out: feeds, readers and the session wired together, without a screen."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+from tui.feeds.files import FilesFeed, matches
+from tui.feeds.lines import read_file
+from tui.feeds.protocol import Block, Feed, Notice
+from tui.feeds.stdin import StdinFeed
+from tui.formats.events import Event, Problem
+from tui.formats.reader import LogReader
+from tui.formats.window import ranges
+from tui.model.comparison import Basis
+from tui.session.incumbent import Choice, FrozenArm, LogPath, parse_incumbent
+from tui.session.session import Policy, Session
+from tui.session.snapshot import Snapshot, State
+
+STDIN = "-"
+SILENCE_S = 1.0
+"""A block that waits for its next line is complete after this long without one."""
+
+_STATES: dict[str, State] = {
+    "waiting": "waiting",
+    "opened": "reading",
+    "caught_up": "live",
+    "gone": "waiting",
+    "ended": "ended",
+    "failed": "failed",
+}
+
+
+def read_events(source: str, path: Path) -> Iterator[Event]:
+    """All events of a whole file.
+
+    Args:
+        source: the name the events carry.
+        path: a log, gzipped or not.
+
+    Raises:
+        FeedError: it cannot be read.
+    """
+    reader = LogReader(source)
+    for item in read_file(source, path):
+        if isinstance(item, Block):
+            yield from reader.feed(item.data, item.offset)
+        else:
+            yield from _problems(item)
+    yield from reader.close()
+
+
+def read_session(sources: Sequence[str], policy: Policy) -> Session:
+    """What whole files tell.
+
+    Args:
+        sources: paths or globs.
+        policy: how requests are read and judged.
+
+    Raises:
+        FeedError: one cannot be read, or none matches.
+    """
+    session = Session(policy)
+    for source in sources:
+        for path in matches(source):
+            session.open(str(path), "ended")
+            session.add(read_events(str(path), path))
+    return session
+
+
+def read_incumbent(text: str, basis: Basis, policy: Policy) -> Choice:
+    """What is typed for the incumbent, its log read whole.
+
+    Raises:
+        ValueError: with words for people.
+        FeedError: the log cannot be read.
+    """
+    parsed = parse_incumbent(text, basis)
+    if not isinstance(parsed, LogPath):
+        return parsed
+    arm = read_session([parsed.path], policy).newest_arm()
+    if arm is None:
+        raise ValueError(f"{parsed.path} holds no finished request to compare with")
+    return FrozenArm(arm, Path(parsed.path).name, "log")
+
+
+def _problems(notice: Notice) -> Iterator[Problem]:
+    if notice.kind == "oversize":
+        yield Problem(source=notice.source, problem="oversize", text=notice.text, offset=notice.offset)
+
+
+class Watch:
+    """Follows sources and answers with snapshots; one per screen."""
+
+    def __init__(
+        self,
+        sources: Sequence[str],
+        policy: Policy,
+        *,
+        basis: Basis = "decode",
+        backfill: int = 200,
+        clock: Callable[[], float] = time.time,
+        on_events: Callable[[list[Event]], None] | None = None,
+    ) -> None:
+        """Nothing is opened before `run`.
+
+        Args:
+            sources: paths, globs, or "-" for standard input.
+            policy: how requests are read and judged.
+            basis: what a typed incumbent counts.
+            backfill: finished requests of an existing log to start with.
+            clock: the present, seconds since the epoch.
+            on_events: called with all events as they come (the recorder).
+        """
+        self.session = Session(policy)
+        self._basis: Basis = basis
+        self._clock = clock
+        self._on_events = on_events
+        self._readers: dict[str, LogReader] = {}
+        self._ends: dict[str, int] = {}
+        self._waiting: dict[str, float] = {}
+        self._feeds: list[Feed] = []
+        files = [source for source in sources if source != STDIN]
+        for source in sources:
+            if source == STDIN or not any(c in source for c in "*?["):
+                self.session.open(source)
+        if files:
+            self._feeds.append(FilesFeed(files, window=partial(ranges, requests=backfill)))
+        if STDIN in sources:
+            self._feeds.append(StdinFeed())
+
+    async def run(self) -> None:
+        """Follow all sources until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for feed in self._feeds:
+                group.create_task(self._follow(feed))
+            group.create_task(self._end_silent_blocks())
+
+    def snapshot(self) -> Snapshot:
+        """Everything known now."""
+        return self.session.snapshot(self._clock())
+
+    def set_incumbent(self, text: str) -> None:
+        """Take a typed rate, a log's path or drafter:NAME.
+
+        Raises:
+            ValueError: with words for people.
+        """
+        self.session.choose(read_incumbent(text, self._basis, self.session.policy))
+
+    def freeze_incumbent(self, view: int) -> None:
+        """The present arm of a view becomes the incumbent.
+
+        Raises:
+            ValueError: nothing has finished there yet.
+        """
+        self.session.freeze(view)
+
+    def offer_incumbent(self, view: int) -> None:
+        """The offered earlier arm of a view becomes the incumbent.
+
+        Raises:
+            ValueError: none is offered.
+        """
+        self.session.take_offer(view)
+
+    async def _follow(self, feed: Feed) -> None:
+        async for item in feed.read():
+            if isinstance(item, Block):
+                self._block(item)
+            else:
+                self._notice(item)
+
+    def _block(self, block: Block) -> None:
+        reader = self._readers.get(block.source)
+        if reader is None:
+            reader = self._readers[block.source] = LogReader(block.source, now=self._clock)
+        if block.offset not in (0, self._ends.get(block.source, 0)):
+            self.session.gap(block.source)
+        self._ends[block.source] = block.offset + len(block.data)
+        self._take(reader.feed(block.data, block.offset))
+        now = self._clock()
+        self.session.heard(block.source, now)
+        self._waiting[block.source] = now
+
+    def _notice(self, notice: Notice) -> None:
+        self._take(list(_problems(notice)))
+        if notice.kind == "ended" and (reader := self._readers.get(notice.source)):
+            self._take(reader.close())
+        if state := _STATES.get(notice.kind):
+            self.session.open(notice.source, state, notice.text)
+
+    def _take(self, events: list[Event]) -> None:
+        if events:
+            self.session.add(events)
+            if self._on_events is not None:
+                self._on_events(events)
+
+    async def _end_silent_blocks(self) -> None:
+        while True:
+            await asyncio.sleep(SILENCE_S / 2)
+            now = self._clock()
+            for source, heard in list(self._waiting.items()):
+                if now - heard >= SILENCE_S:
+                    del self._waiting[source]
+                    self._take(self._readers[source].idle())

@@ -1,0 +1,109 @@
+"""What an arm's sums measure, each with its provenance or the reason why not."""
+
+from __future__ import annotations
+
+import math
+
+from tui.model.acceptance import Acceptance, estimate, from_halogen, halogen_head_depth
+from tui.model.drafters import drafter_class
+from tui.model.figures import DrafterClass, Figure
+from tui.model.steps import StepFigures, StepSums, step_figures
+from tui.session.arms import Arm
+from tui.session.sums import Sums
+
+SEEN_ROUNDS = 20
+"""Rounds before a depth that was never reached is remarked upon."""
+
+
+def depth(arm: Arm, typed: int | None) -> Figure:
+    """K: as typed, from the start-up lines, from the number of printed positions, else at least what was seen."""
+    if typed is not None:
+        return Figure(typed, "typed")
+    seen = arm.all.deepest
+    if arm.identity.depth is not None:
+        shallower = arm.all.rounds >= SEEN_ROUNDS and seen <= arm.identity.depth - 1
+        note = f"drafts seen reach {seen:.1f}" if shallower else ""
+        return Figure(arm.identity.depth, "measured", note)
+    positions = max((len(r.accepted_per_position or ()) for r in arm.recent), default=0)
+    if positions:
+        return Figure(positions, "measured", "positions printed")
+    if seen > 0:
+        return Figure(math.ceil(seen - 0.01), "derived", "at least; not in this log")
+    return Figure.unknown("not in this log" if arm.all.drafts else "nothing drafted")
+
+
+def acceptance(arm: Arm, typed_depth: int | None) -> Acceptance:
+    """The acceptance p of an arm, best evidence first."""
+    sums = arm.all
+    if not sums.drafts:
+        return Acceptance.unknown("nothing drafted")
+    if arm.engine == "halogen":
+        known = typed_depth or halogen_head_depth(arm.identity.build)
+        return from_halogen(sums.rounds, sums.rounds_accepted, sums.lookup_rounds, sums.lookup_accepted, known)
+    k = depth(arm, typed_depth)
+    configured = int(k.value) if k.value is not None and k.provenance != "derived" else None
+    if sums.position_rounds:
+        return estimate(
+            rounds=sums.position_rounds,
+            drafted=sums.position_drafted,
+            accepted=sums.position_accepted,
+            depth=configured,
+            position_counts=sums.reached,
+        )
+    if sums.rounds:
+        return estimate(
+            rounds=sums.rounds, drafted=sums.rounds_drafted, accepted=sums.rounds_accepted, depth=configured
+        )
+    return estimate(rounds=None, drafted=sums.drafted, accepted=sums.accepted, depth=configured)
+
+
+def mean_accepted_length(sums: Sums) -> Figure:
+    """m = 1 + accepted/rounds, pooled over rounds."""
+    if not sums.rounds:
+        return Figure.unknown("rounds unknown" if sums.drafts else "nothing drafted")
+    return Figure(1 + sums.rounds_accepted / sums.rounds, "measured", _settled(sums))
+
+
+def tokens_per_pass(sums: Sums) -> Figure:
+    """Tokens over all target passes, drafted or not."""
+    passes = sums.rounds + sums.passes_without_draft
+    if not sums.rounds:
+        return Figure.unknown("rounds unknown" if sums.drafts else "nothing drafted")
+    return Figure((sums.rounds_steps + sums.undrafted_steps) / passes, "measured", _settled(sums))
+
+
+def coverage(sums: Sums) -> Figure:
+    """Share of target passes that had a draft."""
+    if not sums.rounds:
+        return Figure.unknown("rounds unknown" if sums.drafts else "nothing drafted")
+    return Figure(sums.rounds / (sums.rounds + sums.passes_without_draft), "measured", _settled(sums))
+
+
+def class_of(arm: Arm, typed: DrafterClass | None) -> DrafterClass | None:
+    """The drafter's class, as typed or from its name."""
+    return typed or drafter_class(arm.drafter)
+
+
+def step_times(arm: Arm, target_step: Figure, kind: DrafterClass | None) -> StepFigures:
+    """Where the time of a round goes, over the requests that ran alone."""
+    sums, note = arm.step_sums
+    timed = sums.draft_rounds > 0
+    return step_figures(
+        StepSums(
+            decode_ms=sums.settled_decode_ms,
+            rounds=sums.rounds if sums.rounds or not sums.drafts else None,
+            plain_steps=sums.passes_without_draft,
+            draft_ms=sums.draft_ms if timed else None,
+            drafts=sums.draft_rounds,
+            drafted=sums.draft_tokens,
+            drafter_class=kind,
+            target_step=target_step,
+            overlapped=note == "shared" and arm.shared > 0,
+            note="" if note == "shared" else note,
+        )
+    )
+
+
+def _settled(sums: Sums) -> str:
+    open_ = sums.ranged + sums.unsettled
+    return f"rounds of {open_} of {open_ + sums.settled} requests unknown, left out" if open_ else ""

@@ -1,0 +1,375 @@
+"""From arms to what is shown of them: pure functions, called for each snapshot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from tui.formats.events import Progress, Request
+from tui.model.comparison import Basis, Judgement, RateSums, Stratum, TypedRate, judge
+from tui.model.figures import Figure
+from tui.model.whatif import ASSUMED_VERIFY_FACTOR, Measured, WhatIf
+from tui.session.arms import NOW, Arm, ArmKey, Identity, acceptance_of, commit_of, decode_rate
+from tui.session.incumbent import Choice, DrafterArm, EarlierArm, FrozenArm
+from tui.session.measures import acceptance, class_of, coverage, depth, mean_accepted_length, step_times, tokens_per_pass
+from tui.session.snapshot import (
+    ArmView,
+    HistoryPoint,
+    Incumbent,
+    InFlight,
+    RequestRow,
+    SourceState,
+    State,
+    View,
+    Window,
+)
+
+from tui.session.sums import accepted_in, plain_steps_in
+
+if TYPE_CHECKING:
+    from tui.session.session import Policy
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One finished request of a source, with the arm it went to."""
+
+    number: int
+    request: Request
+    arm: ArmKey
+    left_out: str
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFacts:
+    """All that the session holds of one source, at one moment; `rows` newest first."""
+
+    name: str
+    engine: str | None
+    identity: Identity
+    state: State
+    message: str
+    last_line_age_s: float | None
+    requests: int
+    problems: int
+    restarts: int
+    restarted: bool
+    arms: tuple[Arm, ...]
+    rows: tuple[Row, ...]
+    in_flight: tuple[Progress, ...]
+
+
+@dataclass(frozen=True)
+class SourceView:
+    """One source held against one incumbent; each part is worked out once."""
+
+    facts: SourceFacts
+    policy: Policy
+    choice: Choice | None
+
+    @cached_property
+    def incumbent_arm(self) -> Arm | None:
+        """The arm that the choice means in this source; None for a typed rate."""
+        match self.choice:
+            case FrozenArm(arm=arm):
+                return arm
+            case DrafterArm(drafter=name):
+                named = [arm for arm in self.facts.arms if arm.drafter == name and arm.all.requests]
+                return max(named, key=lambda arm: arm.order, default=None)
+            case EarlierArm(key=key):
+                return next((arm for arm in self.facts.arms if arm.key == key), None)
+        return None
+
+    @cached_property
+    def canary_arm(self) -> Arm | None:
+        """The newest arm that is not the incumbent; of one server's drafters, one that drafts."""
+        arms = [arm for arm in self.facts.arms if arm is not self.incumbent_arm]
+        if isinstance(self.choice, FrozenArm):
+            arms = [arm for arm in arms if arm.all.requests] or arms
+        newest = max((arm.key.generation for arm in arms), default=0)
+        latest = [arm for arm in arms if arm.key.generation == newest]
+        return max(latest, key=lambda arm: (arm.all.drafts, arm.created, arm.order), default=None)
+
+    @cached_property
+    def offered_arm(self) -> Arm | None:
+        """An earlier arm of this source that could be the incumbent, one without drafting first."""
+        if self.choice is not None:
+            return None
+        others = [arm for arm in self.facts.arms if arm is not self.canary_arm and arm.all.requests]
+        return max(others, key=lambda arm: (not arm.all.drafts, arm.order), default=None)
+
+    @cached_property
+    def target_step_ms(self) -> Figure:
+        """t_s: from the incumbent when it does not draft, else from another such arm of this source."""
+        arms = [self.incumbent_arm, *self.facts.arms]
+        for arm in arms:
+            if arm is None or arm.all.drafts or (arm is self.canary_arm and arm.identity.spec_types):
+                continue
+            sums, note = arm.step_sums
+            if sums.steps:
+                return Figure(sums.decode_ms / sums.steps, "measured", note)
+            if arm.shared:
+                return Figure.unknown("shared: no request without drafting ran alone")
+        return Figure.unknown("no stretch without drafting seen")
+
+    def label_of(self, arm: Arm) -> str:
+        """How an arm is named on screen."""
+        drafts = arm.drafter or ("no drafting" if not arm.all.drafts else "drafter unknown")
+        k = depth(arm, self.policy.depth)
+        known = f" K={k.value:.0f}" if k.value is not None and k.provenance != "derived" else ""
+        start = f" #{arm.key.generation}" if len({a.key.generation for a in self.facts.arms}) > 1 else ""
+        return f"{PurePath(arm.key.source).name} {drafts}{known}{start}"
+
+    def view(self) -> View:
+        """Everything shown of this source."""
+        canary = self.canary_arm
+        incumbent = self._incumbent()
+        judgement = self._judgement(canary) if canary is not None and incumbent is not None else None
+        return View(
+            source=self._source_state(),
+            canary=None if canary is None else self._arm_view(canary, incumbent),
+            others=tuple(
+                self._arm_view(arm, incumbent)
+                for arm in self.facts.arms
+                if arm is not canary and arm is not self.incumbent_arm and arm.all.requests
+            ),
+            ratio=None if judgement is None else judgement.ratio,
+            basis="decode" if incumbent is None else incumbent.basis,
+            judgement=judgement,
+            what_if=None if canary is None else self._what_if(canary, incumbent),
+            in_flight=tuple(
+                InFlight(p.stream, p.slot, p.task, p.tokens, p.rate_tok_s, p.rate_recent_tok_s)
+                for p in self.facts.in_flight
+            ),
+            requests=tuple(self._row(row) for row in self.facts.rows),
+            history=self._history(canary) if judgement is not None and canary is not None else (),
+            offered=None if self.offered_arm is None else self.label_of(self.offered_arm),
+            incumbent=incumbent,
+        )
+
+    def _source_state(self) -> SourceState:
+        facts = self.facts
+        arm = self.canary_arm
+        return SourceState(
+            name=facts.name,
+            engine=facts.engine,
+            build=facts.identity.build,
+            model=facts.identity.model,
+            draft_model=facts.identity.draft_model,
+            drafter=None if arm is None else arm.drafter,
+            depth=Figure.unknown("nothing finished yet") if arm is None else depth(arm, self.policy.depth),
+            synthetic=bool(facts.identity.synthetic),
+            state=facts.state,
+            message=facts.message,
+            last_line_age_s=facts.last_line_age_s,
+            requests=facts.requests,
+            problems=facts.problems,
+            restarts=facts.restarts,
+            restarted=facts.restarted,
+        )
+
+    def _incumbent(self) -> Incumbent | None:
+        if self.choice is None:
+            return None
+        if isinstance(self.choice, TypedRate):
+            rate, basis = self.choice.rate, self.choice.basis
+            return Incumbent(
+                label=f"{rate:g} tok/s, typed",
+                kind="typed",
+                basis=basis,
+                decode_tok_s=rate if basis == "decode" else None,
+                delivered_tok_s=rate if basis == "delivered" else None,
+                requests=0,
+                drafts=None,
+                target_step_ms=self.target_step_ms,
+            )
+        arm = self.incumbent_arm
+        kind = self.choice.kind if isinstance(self.choice, FrozenArm) else "drafter"
+        if arm is None:
+            name = self.choice.drafter if isinstance(self.choice, DrafterArm) else "the earlier arm"
+            return Incumbent(
+                label=name,
+                kind=kind,
+                basis="decode",
+                decode_tok_s=None,
+                delivered_tok_s=None,
+                requests=0,
+                drafts=None,
+                target_step_ms=self.target_step_ms,
+                message=f"no request by {name} yet",
+            )
+        view = self._arm_view(arm, None)
+        return Incumbent(
+            label=self.choice.label if isinstance(self.choice, FrozenArm) else view.label,
+            kind=kind,
+            basis="decode",
+            decode_tok_s=view.decode_tok_s,
+            delivered_tok_s=view.delivered_tok_s,
+            requests=view.requests,
+            drafts=arm.all.drafts,
+            target_step_ms=self.target_step_ms,
+            arm=view,
+        )
+
+    def _arm_view(self, arm: Arm, incumbent: Incumbent | None) -> ArmView:
+        sums = arm.all
+        name = arm.drafter
+        steps = step_times(arm, self.target_step_ms, class_of(arm, self.policy.drafter_class))
+        beaten = None if incumbent is None else incumbent.decode_tok_s
+        recent = list(arm.recent)
+        commits = sorted(c for c in map(commit_of, recent) if c is not None)
+        return ArmView(
+            label=self.label_of(arm),
+            drafter=name,
+            drafter_class=class_of(arm, self.policy.drafter_class),
+            drafter_class_from="typed" if self.policy.drafter_class else "spec type",
+            synthetic=bool(arm.identity.synthetic),
+            requests=sums.requests,
+            tokens=sums.tokens,
+            decode_tok_s=sums.steps / sums.decode_ms * 1000 if sums.decode_ms > 0 else None,
+            delivered_tok_s=sums.delivered_tokens / sums.delivered_ms * 1000 if sums.delivered_ms > 0 else None,
+            drafted=sums.drafted,
+            accepted=sums.accepted,
+            acceptance_ratio=_ratio(sums.accepted, sums.drafted),
+            acceptance=acceptance(arm, self.policy.depth),
+            reached=tuple(c / sums.position_rounds for c in sums.reached) if sums.position_rounds else None,
+            depth=depth(arm, self.policy.depth),
+            mean_accepted_length=mean_accepted_length(sums),
+            commit_spread=_spread(commits),
+            commit_needed=_needed(beaten, steps.round_ms),
+            tokens_per_pass=tokens_per_pass(sums),
+            coverage=coverage(sums),
+            rounds=sums.rounds if not sums.ranged and not sums.unsettled else None,
+            rounds_range=(sums.rounds + sums.range_low, sums.rounds + sums.range_high) if sums.ranged else None,
+            plain_steps=sums.passes_without_draft if sums.drafts else None,
+            head_off_share=sums.head_off / sums.tokens if arm.engine == "halogen" and sums.tokens else None,
+            steps=steps,
+            now=_window(recent[-NOW:]),
+            rates=tuple(decode_rate(r) for r in recent),
+            ratios=tuple(acceptance_of(r) for r in recent),
+            commits=tuple(commit_of(r) for r in recent),
+        )
+
+    def _what_if(self, arm: Arm, incumbent: Incumbent | None) -> WhatIf | None:
+        sums, _ = arm.step_sums
+        if not sums.requests:
+            sums = arm.all
+        steps = step_times(arm, self.target_step_ms, class_of(arm, self.policy.drafter_class))
+        k = depth(arm, self.policy.depth)
+        m = mean_accepted_length(sums)
+        share = coverage(sums)
+        round_ms, commit, covered = steps.round_ms.value, m.value, share.value
+        if round_ms is None and steps.pass_ms.value is not None:
+            # Without t_s the plain passes cannot be taken out: every pass counts as a round.
+            round_ms, commit, covered = steps.pass_ms.value, tokens_per_pass(sums).value, 1.0
+        configured = max(1, round(k.value)) if k.value is not None else 1
+        curve = tuple(c / sums.position_rounds for c in sums.reached) if sums.position_rounds else None
+        verify = steps.verify_factor
+        if verify.value is None and round_ms is None and self.target_step_ms.value is not None:
+            verify = Figure(ASSUMED_VERIFY_FACTOR, "assumed", "no round measured")
+        return WhatIf(
+            drafter_class=class_of(arm, self.policy.drafter_class) or "plain",
+            depth=configured,
+            target_step_ms=steps.target_step_ms,
+            draft_step_ms=steps.draft_step_ms,
+            verify_factor=verify,
+            coverage=1.0 if covered is None else covered,
+            incumbent_tok_s=None if incumbent is None else incumbent.decode_tok_s,
+            measured=Measured(configured, round_ms, steps.draft_ms.value, commit, curve),
+        )
+
+    def _judgement(self, arm: Arm) -> Judgement | None:
+        if isinstance(self.choice, TypedRate):
+            return self._judge(self.choice, arm.decode, arm.delivered, arm)
+        beaten = self.incumbent_arm
+        return None if beaten is None else self._judge(beaten, arm.decode, arm.delivered, arm)
+
+    def _history(self, arm: Arm) -> tuple[HistoryPoint, ...]:
+        points = []
+        for checkpoint in arm.checkpoints:
+            beaten = self.choice if isinstance(self.choice, TypedRate) else self.incumbent_arm
+            if beaten is None:
+                return ()
+            judged = self._judge(beaten, checkpoint.decode, {}, arm)
+            if judged.ratio is not None:
+                points.append(HistoryPoint(checkpoint.requests, judged.ratio, judged.interval))
+        return tuple(points)
+
+    def _row(self, row: Row) -> RequestRow:
+        arm = next((arm for arm in self.facts.arms if arm.key == row.arm), None)
+        return RequestRow(
+            number=row.number,
+            request=row.request,
+            arm="" if arm is None else self.label_of(arm),
+            rate_tok_s=decode_rate(row.request),
+            round_ms=_round_of(row.request, self.target_step_ms.value),
+            left_out=row.left_out,
+        )
+
+
+def _ratio(accepted: int, drafted: int) -> Figure:
+    if not drafted:
+        return Figure.unknown("nothing drafted")
+    if accepted > drafted:
+        return Figure(accepted / drafted, "measured", "inconsistent: more accepted than drafted")
+    return Figure(accepted / drafted, "measured")
+
+
+def _needed(incumbent: float | None, round_ms: Figure) -> Figure:
+    if incumbent is None:
+        return Figure.unknown("no incumbent")
+    if round_ms.value is None:
+        return Figure.unknown(f"round time {round_ms.note}")
+    return Figure(incumbent * round_ms.value / 1000, "derived", round_ms.note)
+
+
+def _spread(ordered: list[float]) -> tuple[float, float, float] | None:
+    if not ordered:
+        return None
+    last = len(ordered) - 1
+    low, middle, high = (ordered[round(last * share)] for share in (0.1, 0.5, 0.9))
+    return low, middle, high
+
+
+def _window(requests: list[Request]) -> Window:
+    timed = [r for r in requests if decode_rate(r) is not None]
+    steps = sum((r.tokens or 1) - 1 for r in timed)
+    decode_ms = sum(r.decode_ms or 0.0 for r in timed)
+    whole = [r for r in timed if r.prompt_ms is not None]
+    delivered_ms = sum((r.prompt_ms or 0.0) + (r.decode_ms or 0.0) for r in whole)
+    drafted = sum(r.drafted or 0 for r in timed)
+    accepted = sum(r.accepted or 0 for r in timed if r.drafted)
+    settled = [(r.rounds, c) for r in timed if r.rounds and (c := commit_of(r)) is not None]
+    rounds = sum(n for n, _ in settled)
+    return Window(
+        requests=len(timed),
+        decode_tok_s=steps / decode_ms * 1000 if decode_ms else None,
+        delivered_tok_s=sum(r.tokens or 0 for r in whole) / delivered_ms * 1000 if delivered_ms else None,
+        acceptance_ratio=accepted / drafted if drafted else None,
+        mean_accepted_length=sum(n * c for n, c in settled) / rounds if rounds else None,
+        round_ms=_round_window(timed),
+    )
+
+
+def _round_of(request: Request, target_step_ms: float | None) -> Figure:
+    if not request.rounds or request.decode_ms is None:
+        return Figure.unknown("rounds unknown" if request.drafted else "nothing drafted")
+    if request.concurrency is not None and request.concurrency > 1:
+        return Figure.unknown("shared")
+    accepted = accepted_in(request)
+    if accepted is None or request.tokens is None:
+        return Figure.unknown("accepted tokens unknown")
+    plain = plain_steps_in(request, request.rounds, accepted, request.tokens - 1)
+    if not plain:
+        return Figure(request.decode_ms / request.rounds, "measured")
+    if target_step_ms is None:
+        return Figure.unknown(f"{plain} plain steps, target step unknown")
+    return Figure((request.decode_ms - plain * target_step_ms) / request.rounds, "measured")
+
+
+def _round_window(requests: list[Request]) -> float | None:
+    whole = [r for r in requests if r.rounds and r.decode_ms and not r.plain_steps and r.concurrency in (1, None)]
+    rounds = sum(r.rounds or 0 for r in whole)
+    return sum(r.decode_ms or 0.0 for r in whole) / rounds if rounds else None
