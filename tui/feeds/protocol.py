@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
-NoticeKind = Literal["waiting", "opened", "caught_up", "rotated", "truncated", "gone", "oversize", "ended", "failed"]
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+NoticeKind = Literal[
+    "waiting", "opened", "caught_up", "rotated", "truncated", "gone", "oversize", "ended", "failed"
+]
+
+
+class FeedError(Exception):
+    """A source cannot be read at all; the text says why and what to do, and is safe to print."""
 
 
 @dataclass(frozen=True, slots=True)
