@@ -9,14 +9,16 @@ import contextlib
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 
 from tests.tiny_models import write_tiny_model
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,9 @@ class LlamaServer:
     def counter(self, name: str) -> float:
         """One counter of /metrics, without labels."""
         text = httpx.get(f"{self.address}/metrics", timeout=30).text
-        return next(float(line.split()[1]) for line in text.splitlines() if line.split()[0] == f"llamacpp:{name}")
+        return next(
+            float(line.split()[1]) for line in text.splitlines() if line.split()[0] == f"llamacpp:{name}"
+        )
 
 
 @contextlib.contextmanager

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
 
 from tui import __version__
 from tui.cli import COMMANDS, cli
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def spectop(*args: str, **env: str) -> subprocess.CompletedProcess[str]:

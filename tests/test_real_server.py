@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -15,7 +13,12 @@ from tests.llama_server import LlamaServer, llama_server
 from tui.formats.events import Event, Request
 from tui.pipeline import Watch
 from tui.session.session import Policy
-from tui.session.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from tui.session.snapshot import Snapshot
 
 RATES = (0.8, 0.55, 0.3)
 PATIENCE_S = 60.0
@@ -50,7 +53,13 @@ def client(server: LlamaServer, prompts: Sequence[tuple[str, int]]) -> list[dict
 
 def assert_each_response_is_one_event(timings: list[dict[str, Any]], requests: list[Request]) -> None:
     def said(t: dict[str, Any]) -> tuple[Any, ...]:
-        return t["predicted_n"], round(t["predicted_ms"], 2), t["prompt_n"], t.get("draft_n"), t.get("draft_n_accepted")
+        return (
+            t["predicted_n"],
+            round(t["predicted_ms"], 2),
+            t["prompt_n"],
+            t.get("draft_n"),
+            t.get("draft_n_accepted"),
+        )
 
     def read(r: Request) -> tuple[Any, ...]:
         return r.tokens, r.decode_ms, r.prompt_evaluated_tokens, r.drafted, r.accepted

@@ -77,6 +77,6 @@ def main(args: list[str] | None = None) -> Any:
     try:
         return cli.main(args=args, prog_name="spectop")
     except BrokenPipeError:
-        # The reader of our output has gone (spectop events | head): nothing is wrong, and nothing can be said.
+        # The reader of our output has gone (spectop events | head): nothing is wrong.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import glob
 import time
-from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from tui.feeds.files import FilesFeed, matches
+from tui.feeds.files import FilesFeed
 from tui.feeds.lines import read_file
-from tui.feeds.protocol import Block, Feed, Notice
+from tui.feeds.protocol import Block, Feed, FeedError, Notice
 from tui.feeds.stdin import StdinFeed
-from tui.formats.events import Event, Problem
+from tui.formats.events import Event, Problem, harmless
 from tui.formats.reader import LogReader
 from tui.formats.window import ranges
-from tui.model.comparison import Basis
 from tui.session.incumbent import Choice, FrozenArm, LogPath, parse_incumbent
 from tui.session.session import Policy, Session
-from tui.session.snapshot import Snapshot, State
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from tui.model.comparison import Basis
+    from tui.session.snapshot import Snapshot, State
 
 STDIN = "-"
 SILENCE_S = 1.0
@@ -65,10 +70,36 @@ def read_session(sources: Sequence[str], policy: Policy) -> Session:
     """
     session = Session(policy)
     for source in sources:
-        for path in matches(source):
-            session.open(str(path), "ended")
-            session.add(read_events(str(path), path))
+        for path in paths_of(source):
+            session.open(path, "ended")
+            session.add(read_events(path, Path(path)))
     return session
+
+
+def read_sources(sources: Sequence[str]) -> Iterator[Event]:
+    """All events of whole sources, one after the other; "-" is standard input.
+
+    Raises:
+        FeedError: one cannot be read, or none matches.
+    """
+    for source in sources:
+        for path in paths_of(source):
+            yield from read_events(path, Path("/dev/stdin" if path == STDIN else path))
+
+
+def paths_of(source: str) -> list[str]:
+    """The files that a path or glob names.
+
+    Raises:
+        FeedError: a glob that matches nothing.
+    """
+    if source == STDIN or not glob.has_magic(source) or Path(source).exists():
+        return [source]
+    found = sorted(glob.glob(source, recursive=True))  # noqa: PTH207  # Path.glob takes no absolute pattern
+    paths = [path for path in found if Path(path).is_file()]
+    if not paths:
+        raise FeedError(f"no file matches {harmless(source)}")
+    return paths
 
 
 def read_incumbent(text: str, basis: Basis, policy: Policy) -> Choice:
@@ -101,9 +132,10 @@ class Watch:
         policy: Policy,
         *,
         basis: Basis = "decode",
-        backfill: int = 200,
+        backfill: int | None = 200,
         clock: Callable[[], float] = time.time,
         on_events: Callable[[list[Event]], None] | None = None,
+        on_notice: Callable[[str], None] | None = None,
     ) -> None:
         """Nothing is opened before `run`.
 
@@ -111,24 +143,27 @@ class Watch:
             sources: paths, globs, or "-" for standard input.
             policy: how requests are read and judged.
             basis: what a typed incumbent counts.
-            backfill: finished requests of an existing log to start with.
+            backfill: finished requests of an existing log to start with; None reads logs whole.
             clock: the present, seconds since the epoch.
             on_events: called with all events as they come (the recorder).
+            on_notice: called with words about sources that are awaited, gone or unreadable.
         """
         self.session = Session(policy)
         self._basis: Basis = basis
         self._clock = clock
         self._on_events = on_events
+        self._on_notice = on_notice
         self._readers: dict[str, LogReader] = {}
         self._ends: dict[str, int] = {}
         self._waiting: dict[str, float] = {}
         self._feeds: list[Feed] = []
         files = [source for source in sources if source != STDIN]
         for source in sources:
-            if source == STDIN or not any(c in source for c in "*?["):
+            if source == STDIN or not glob.has_magic(source):
                 self.session.open(source)
         if files:
-            self._feeds.append(FilesFeed(files, window=partial(ranges, requests=backfill)))
+            window = None if backfill is None else partial(ranges, requests=backfill)
+            self._feeds.append(FilesFeed(files, window=window))
         if STDIN in sources:
             self._feeds.append(StdinFeed())
 
@@ -192,6 +227,8 @@ class Watch:
             self._take(reader.close())
         if state := _STATES.get(notice.kind):
             self.session.open(notice.source, state, notice.text)
+        if self._on_notice is not None and notice.text:
+            self._on_notice(notice.text)
 
     def _take(self, events: list[Event]) -> None:
         if events:

@@ -78,7 +78,13 @@ JUDGING = (
         show_default=True,
         help="Requests after a server start that the comparison leaves out.",
     ),
-    _option("--alpha", type=FRACTION, default="0.05", show_default=True, help="Error rate under constant looking."),
+    _option(
+        "--alpha",
+        type=FRACTION,
+        default="0.05",
+        show_default=True,
+        help="Error rate under constant looking.",
+    ),
 )
 """Options of every command that judges."""
 
@@ -90,7 +96,11 @@ WATCHING = (
         show_default=True,
         help="Finished requests of an existing log to start with (64 MiB at most).",
     ),
-    _option("--record", type=click.Path(dir_okay=False), help="Keep the events in this file (.gz: compressed)."),
+    _option(
+        "--record",
+        type=click.Path(dir_okay=False),
+        help="Keep the events in this file (.gz: compressed).",
+    ),
 )
 """Options of the live screen alone."""
 
@@ -134,9 +144,7 @@ def policy_of(settings: dict[str, Any]) -> Policy:
     from tui.model.comparison import Rules
     from tui.session.session import Policy
 
-    rules = Rules(
-        alpha=settings["alpha"], min_requests=settings["min_requests"], effect=settings["effect"]
-    )
+    rules = Rules(alpha=settings["alpha"], min_requests=settings["min_requests"], effect=settings["effect"])
     return Policy(
         rules=rules,
         concurrency=settings["concurrency"],

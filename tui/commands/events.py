@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
+
+if TYPE_CHECKING:
+    from tui.formats.events import Event
 
 
 @click.command()
@@ -38,7 +43,6 @@ def _follow(sources: tuple[str, ...]) -> None:
     import json
     import sys
 
-    from tui.formats.events import Event
     from tui.pipeline import Watch
     from tui.session.session import Policy
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 class NoTerminal(click.ClickException):

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from tui.formats.events import Request, ServerStart
 from tui.model.comparison import RateSums, Stratum, stratum_of
 from tui.session.sums import Sums, accepted_in
+
+if TYPE_CHECKING:
+    from tui.formats.events import Request, ServerStart
 
 PICTURED = 200
 """How many requests the pictures and the table keep; nothing is judged from them."""
@@ -149,7 +152,7 @@ class Arm:
 
     @property
     def drafter(self) -> str | None:
-        """The drafter's name: the request's own for halogen, else the spec types, else what requests named."""
+        """The drafter's name: halogen's own, else the spec types, else what requests named."""
         if self.key.drafter is not None:
             return self.key.drafter
         if self.identity.spec_types:

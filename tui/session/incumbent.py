@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from tui.model.comparison import Basis, TypedRate
-from tui.session.arms import Arm, ArmKey
+
+if TYPE_CHECKING:
+    from tui.session.arms import Arm, ArmKey
 
 
 @dataclass(frozen=True, slots=True)

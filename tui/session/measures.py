@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from tui.model.acceptance import Acceptance, estimate, from_halogen, halogen_head_depth
 from tui.model.drafters import drafter_class
 from tui.model.figures import DrafterClass, Figure
 from tui.model.steps import StepFigures, StepSums, step_figures
-from tui.session.arms import Arm
-from tui.session.sums import Sums
+
+if TYPE_CHECKING:
+    from tui.session.arms import Arm
+    from tui.session.sums import Sums
 
 SEEN_ROUNDS = 20
 """Rounds before a depth that was never reached is remarked upon."""
 
 
 def depth(arm: Arm, typed: int | None) -> Figure:
-    """K: as typed, from the start-up lines, from the number of printed positions, else at least what was seen."""
+    """K: as typed, from start-up lines or printed positions, else at least what was seen."""
     if typed is not None:
         return Figure(typed, "typed")
     seen = arm.all.deepest
@@ -39,7 +42,9 @@ def acceptance(arm: Arm, typed_depth: int | None) -> Acceptance:
         return Acceptance.unknown("nothing drafted")
     if arm.engine == "halogen":
         known = typed_depth or halogen_head_depth(arm.identity.build)
-        return from_halogen(sums.rounds, sums.rounds_accepted, sums.lookup_rounds, sums.lookup_accepted, known)
+        return from_halogen(
+            sums.rounds, sums.rounds_accepted, sums.lookup_rounds, sums.lookup_accepted, known
+        )
     k = depth(arm, typed_depth)
     configured = int(k.value) if k.value is not None and k.provenance != "derived" else None
     if sums.position_rounds:
@@ -58,7 +63,7 @@ def acceptance(arm: Arm, typed_depth: int | None) -> Acceptance:
 
 
 def mean_accepted_length(sums: Sums) -> Figure:
-    """m = 1 + accepted/rounds, pooled over rounds."""
+    """M = 1 + accepted/rounds, pooled over rounds."""
     if not sums.rounds:
         return Figure.unknown("rounds unknown" if sums.drafts else "nothing drafted")
     return Figure(1 + sums.rounds_accepted / sums.rounds, "measured", _settled(sums))

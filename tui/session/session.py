@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from tui.formats.events import Event, Interval, Problem, Progress, Request, ServerStart, Statistics
+from tui.formats.events import Event, Problem, Progress, Request, ServerStart
 from tui.model.comparison import Rules
-from tui.model.figures import DrafterClass
 from tui.session.arms import PICTURED, Arm, ArmKey, Identity
 from tui.session.incumbent import Choice, EarlierArm, frozen
 from tui.session.snapshot import Snapshot, State
 from tui.session.views import Row, SourceFacts, SourceView
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tui.model.figures import DrafterClass
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +105,7 @@ class Session:
                     self._start(source, event)
                 case Problem():
                     source.problems += 1
-                case Statistics() | Interval():
+                case _:
                     pass
 
     def choose(self, choice: Choice | None) -> None:

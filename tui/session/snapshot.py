@@ -7,14 +7,16 @@ A Figure or field that is None is shown as `--` with its reason.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from tui.formats.events import Request
-from tui.model.acceptance import Acceptance
-from tui.model.comparison import Basis, Judgement
-from tui.model.figures import DrafterClass, Figure
 from tui.model.steps import StepFigures
-from tui.model.whatif import WhatIf
+
+if TYPE_CHECKING:
+    from tui.formats.events import Request
+    from tui.model.acceptance import Acceptance
+    from tui.model.comparison import Basis, Judgement
+    from tui.model.figures import DrafterClass, Figure
+    from tui.model.whatif import WhatIf
 
 StepTimes = StepFigures
 State = Literal["waiting", "reading", "live", "stale", "ended", "failed"]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from tui.formats.events import Request
+if TYPE_CHECKING:
+    from tui.formats.events import Request
 
 
 @dataclass(slots=True)
@@ -16,8 +18,8 @@ class Sums:
         steps: sum(n - 1), the tokens that decoding took time for; `decode_ms` that time.
         delivered_tokens, delivered_ms: sum(n) and sum(prefill + decode), where both are known.
         drafted, accepted: draft tokens over requests with an acceptance line.
-        rounds, rounds_accepted, rounds_drafted, plain_steps, rounds_decode_ms, rounds_steps: over the requests
-            whose rounds are known; `settled` counts them.
+        rounds, rounds_accepted, rounds_drafted, plain_steps, rounds_decode_ms, rounds_steps: over the
+            requests whose rounds are known; `settled` counts them.
         range_low, range_high: bounds of the rounds of `ranged` requests; `unsettled` have not even those.
         undrafted, undrafted_steps, undrafted_ms: requests in which nothing was drafted.
         reached: sum of accepted counts per position over `position_rounds` rounds with `position_drafted`.
@@ -126,6 +128,13 @@ class Sums:
     def drafts(self) -> bool:
         """Whether anything was ever drafted here."""
         return self.settled + self.ranged + self.unsettled > 0 or self.drafted > 0
+
+    @property
+    def rounds_range(self) -> tuple[int, int] | None:
+        """Bounds of all rounds, while some requests' are known only as ranges."""
+        if not self.ranged:
+            return None
+        return self.rounds + self.range_low, self.rounds + self.range_high
 
     @property
     def passes_without_draft(self) -> int:

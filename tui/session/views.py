@@ -7,13 +7,20 @@ from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from tui.formats.events import Progress, Request
-from tui.model.comparison import Basis, Judgement, RateSums, Stratum, TypedRate, judge
+from tui.model.comparison import ArmSums, Judgement, TypedRate, judge
 from tui.model.figures import Figure
 from tui.model.whatif import ASSUMED_VERIFY_FACTOR, Measured, WhatIf
 from tui.session.arms import NOW, Arm, ArmKey, Identity, acceptance_of, commit_of, decode_rate
 from tui.session.incumbent import Choice, DrafterArm, EarlierArm, FrozenArm
-from tui.session.measures import acceptance, class_of, coverage, depth, mean_accepted_length, step_times, tokens_per_pass
+from tui.session.measures import (
+    acceptance,
+    class_of,
+    coverage,
+    depth,
+    mean_accepted_length,
+    step_times,
+    tokens_per_pass,
+)
 from tui.session.snapshot import (
     ArmView,
     HistoryPoint,
@@ -25,10 +32,10 @@ from tui.session.snapshot import (
     View,
     Window,
 )
-
 from tui.session.sums import accepted_in, plain_steps_in
 
 if TYPE_CHECKING:
+    from tui.formats.events import Progress, Request
     from tui.session.session import Policy
 
 
@@ -126,7 +133,7 @@ class SourceView:
         """Everything shown of this source."""
         canary = self.canary_arm
         incumbent = self._incumbent()
-        judgement = self._judgement(canary) if canary is not None and incumbent is not None else None
+        judgement = None if canary is None or incumbent is None else self._judgement(canary)
         return View(
             source=self._source_state(),
             canary=None if canary is None else self._arm_view(canary, incumbent),
@@ -228,8 +235,8 @@ class SourceView:
             synthetic=bool(arm.identity.synthetic),
             requests=sums.requests,
             tokens=sums.tokens,
-            decode_tok_s=sums.steps / sums.decode_ms * 1000 if sums.decode_ms > 0 else None,
-            delivered_tok_s=sums.delivered_tokens / sums.delivered_ms * 1000 if sums.delivered_ms > 0 else None,
+            decode_tok_s=_per_second(sums.steps, sums.decode_ms),
+            delivered_tok_s=_per_second(sums.delivered_tokens, sums.delivered_ms),
             drafted=sums.drafted,
             accepted=sums.accepted,
             acceptance_ratio=_ratio(sums.accepted, sums.drafted),
@@ -242,7 +249,7 @@ class SourceView:
             tokens_per_pass=tokens_per_pass(sums),
             coverage=coverage(sums),
             rounds=sums.rounds if not sums.ranged and not sums.unsettled else None,
-            rounds_range=(sums.rounds + sums.range_low, sums.rounds + sums.range_high) if sums.ranged else None,
+            rounds_range=sums.rounds_range,
             plain_steps=sums.passes_without_draft if sums.drafts else None,
             head_off_share=sums.head_off / sums.tokens if arm.engine == "halogen" and sums.tokens else None,
             steps=steps,
@@ -258,44 +265,55 @@ class SourceView:
             sums = arm.all
         steps = step_times(arm, self.target_step_ms, class_of(arm, self.policy.drafter_class))
         k = depth(arm, self.policy.depth)
-        m = mean_accepted_length(sums)
+        kind = class_of(arm, self.policy.drafter_class) or "plain"
         share = coverage(sums)
-        round_ms, commit, covered = steps.round_ms.value, m.value, share.value
-        if round_ms is None and steps.pass_ms.value is not None:
-            # Without t_s the plain passes cannot be taken out: every pass counts as a round.
-            round_ms, commit, covered = steps.pass_ms.value, tokens_per_pass(sums).value, 1.0
         configured = max(1, round(k.value)) if k.value is not None else 1
         curve = tuple(c / sums.position_rounds for c in sums.reached) if sums.position_rounds else None
         verify = steps.verify_factor
-        if verify.value is None and round_ms is None and self.target_step_ms.value is not None:
+        if verify.value is None and not sums.rounds and self.target_step_ms.value is not None:
             verify = Figure(ASSUMED_VERIFY_FACTOR, "assumed", "no round measured")
         return WhatIf(
-            drafter_class=class_of(arm, self.policy.drafter_class) or "plain",
+            drafter_class=kind,
             depth=configured,
             target_step_ms=steps.target_step_ms,
             draft_step_ms=steps.draft_step_ms,
             verify_factor=verify,
-            coverage=1.0 if covered is None else covered,
+            coverage=1.0 if share.value is None else share.value,
             incumbent_tok_s=None if incumbent is None else incumbent.decode_tok_s,
-            measured=Measured(configured, round_ms, steps.draft_ms.value, commit, curve),
+            measured=Measured(
+                depth=configured,
+                round_ms=steps.round_ms.value,
+                draft_ms=steps.draft_ms.value,
+                mean_accepted_length=mean_accepted_length(sums).value,
+                curve=curve,
+                pass_ms=steps.pass_ms.value,
+                coverage=share.value,
+                drafter_class=kind,
+            ),
         )
 
     def _judgement(self, arm: Arm) -> Judgement | None:
-        if isinstance(self.choice, TypedRate):
-            return self._judge(self.choice, arm.decode, arm.delivered, arm)
-        beaten = self.incumbent_arm
-        return None if beaten is None else self._judge(beaten, arm.decode, arm.delivered, arm)
+        return self._judge(ArmSums(arm.decode, arm.delivered, arm.left_out))
 
     def _history(self, arm: Arm) -> tuple[HistoryPoint, ...]:
-        points = []
-        for checkpoint in arm.checkpoints:
-            beaten = self.choice if isinstance(self.choice, TypedRate) else self.incumbent_arm
-            if beaten is None:
-                return ()
-            judged = self._judge(beaten, checkpoint.decode, {}, arm)
-            if judged.ratio is not None:
-                points.append(HistoryPoint(checkpoint.requests, judged.ratio, judged.interval))
-        return tuple(points)
+        judged = ((c.requests, self._judge(ArmSums(c.decode))) for c in arm.checkpoints)
+        return tuple(
+            HistoryPoint(requests, judgement.ratio, judgement.interval)
+            for requests, judgement in judged
+            if judgement is not None and judgement.ratio is not None
+        )
+
+    def _judge(self, canary: ArmSums) -> Judgement | None:
+        """The verdict against the chosen incumbent; None while that has no arm here."""
+        beaten: ArmSums | TypedRate
+        if isinstance(self.choice, TypedRate):
+            beaten = self.choice
+        elif (arm := self.incumbent_arm) is not None:
+            grows = not isinstance(self.choice, FrozenArm)
+            beaten = ArmSums(arm.decode, arm.delivered, arm.left_out, grows)
+        else:
+            return None
+        return judge(beaten, canary, self.policy.rules, self.policy.concurrency)
 
     def _row(self, row: Row) -> RequestRow:
         arm = next((arm for arm in self.facts.arms if arm.key == row.arm), None)
@@ -345,8 +363,8 @@ def _window(requests: list[Request]) -> Window:
     rounds = sum(n for n, _ in settled)
     return Window(
         requests=len(timed),
-        decode_tok_s=steps / decode_ms * 1000 if decode_ms else None,
-        delivered_tok_s=sum(r.tokens or 0 for r in whole) / delivered_ms * 1000 if delivered_ms else None,
+        decode_tok_s=_per_second(steps, decode_ms),
+        delivered_tok_s=_per_second(sum(r.tokens or 0 for r in whole), delivered_ms),
         acceptance_ratio=accepted / drafted if drafted else None,
         mean_accepted_length=sum(n * c for n, c in settled) / rounds if rounds else None,
         round_ms=_round_window(timed),
@@ -369,7 +387,12 @@ def _round_of(request: Request, target_step_ms: float | None) -> Figure:
     return Figure((request.decode_ms - plain * target_step_ms) / request.rounds, "measured")
 
 
+def _per_second(tokens: int, ms: float) -> float | None:
+    return tokens / ms * 1000 if ms > 0 else None
+
+
 def _round_window(requests: list[Request]) -> float | None:
-    whole = [r for r in requests if r.rounds and r.decode_ms and not r.plain_steps and r.concurrency in (1, None)]
+    alone = [r for r in requests if r.concurrency in (1, None)]
+    whole = [r for r in alone if r.rounds and r.decode_ms and not r.plain_steps]
     rounds = sum(r.rounds or 0 for r in whole)
     return sum(r.decode_ms or 0.0 for r in whole) / rounds if rounds else None

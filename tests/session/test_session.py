@@ -1,0 +1,231 @@
+"""What the session makes of events."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.session.build import drafted, plain, start
+from tui.formats.events import Problem, Progress
+from tui.model.comparison import Rules, TypedRate
+from tui.model.whatif import answer
+from tui.session.incumbent import DrafterArm, FrozenArm
+from tui.session.session import Policy, Session
+
+if TYPE_CHECKING:
+    from tui.session.snapshot import View
+
+
+def one_view(session: Session, now: float = 100.0) -> View:
+    (view,) = session.snapshot(now).views
+    return view
+
+
+def incumbent_log(requests: int = 30) -> FrozenArm:
+    session = Session()
+    session.add([start(spec_types=(), depth=None, draft_model=None), *[plain() for _ in range(requests)]])
+    arm = session.newest_arm()
+    assert arm is not None
+    return FrozenArm(arm, "old.log", "log")
+
+
+def test_nothing_known_is_nothing_shown() -> None:
+    session = Session()
+    session.open("a.log", "waiting", "no such file yet")
+    view = one_view(session)
+    assert view.canary is None
+    assert view.ratio is None
+    assert view.judgement is None
+    assert (view.source.state, view.source.message) == ("waiting", "no such file yet")
+
+
+def test_step_times_and_commit_against_a_plain_incumbent() -> None:
+    session = Session()
+    session.choose(incumbent_log())
+    session.add([start(), *[drafted() for _ in range(25)]])
+    arm = one_view(session).canary
+    assert arm is not None
+    assert arm.mean_accepted_length.value == pytest.approx(1 + 60 / 40)
+    assert arm.steps.target_step_ms.value == pytest.approx(20.0)
+    assert arm.steps.round_ms.value == pytest.approx(50.0)
+    assert arm.steps.draft_ms.value == pytest.approx(15.0)
+    assert arm.steps.draft_step_ms.value == pytest.approx(5.0)
+    assert arm.steps.verify_ms.value == pytest.approx(35.0)
+    assert arm.steps.verify_factor.value == pytest.approx(1.75)
+    assert arm.steps.target_over_draft.value == pytest.approx(4.0)
+    assert arm.coverage.value == 1.0
+    assert arm.commit_needed.value == pytest.approx(50 * 50 / 1000)
+    assert arm.reached == pytest.approx((0.75, 0.5, 0.25))
+    assert arm.acceptance_ratio.value == pytest.approx(0.5)
+
+
+def test_untouched_what_if_gives_the_measured_rate() -> None:
+    session = Session()
+    session.choose(incumbent_log())
+    undrafted = plain()
+    session.add([start(), *[drafted() for _ in range(25)], undrafted, drafted(plain_steps=3, tokens=104)])
+    view = one_view(session)
+    assert view.what_if is not None
+    assert view.canary is not None
+    rate = answer(view.what_if).rate_tok_s
+    assert rate is not None
+    assert rate.exact
+    assert rate.low == pytest.approx(view.canary.decode_tok_s, rel=1e-9)
+
+
+def test_overlapping_requests_have_no_step_times_and_say_shared() -> None:
+    session = Session()
+    session.choose(incumbent_log())
+    session.add([start(), *[drafted(concurrency=2) for _ in range(25)]])
+    view = one_view(session)
+    assert view.canary is not None
+    steps = view.canary.steps
+    for figure in (steps.round_ms, steps.draft_ms, steps.verify_ms, steps.verify_factor):
+        assert figure.value is None
+        assert "shared" in figure.note
+
+
+def test_undrafted_requests_lower_the_coverage_not_the_commit() -> None:
+    session = Session()
+    session.add([start(spec_types=("ngram-mod",), depth=16), drafted(), plain(tokens=161)])
+    arm = one_view(session).canary
+    assert arm is not None
+    assert arm.coverage.value == pytest.approx(40 / 200)
+    assert arm.mean_accepted_length.value == pytest.approx(2.5)
+    assert arm.tokens_per_pass.value == pytest.approx((100 + 160) / 200)
+
+
+def test_a_restart_with_the_same_known_identity_continues_the_arm() -> None:
+    session = Session()
+    session.add([start(), *[drafted() for _ in range(3)], start(), *[drafted() for _ in range(3)]])
+    view = one_view(session)
+    assert view.canary is not None
+    assert view.canary.requests == 6
+    assert view.others == ()
+    assert [row.left_out for row in view.requests] == ["", "", "warm-up", "", "", "warm-up"]
+    assert view.source.restarts == 1
+
+
+def test_a_restart_with_another_depth_is_a_new_arm_and_the_old_one_is_offered() -> None:
+    session = Session()
+    session.add([start(), *[drafted() for _ in range(3)], start(depth=5)])
+    assert one_view(session).source.restarted
+    session.add([drafted()])
+    view = one_view(session)
+    assert view.canary is not None
+    assert view.canary.requests == 1
+    assert [arm.requests for arm in view.others] == [3]
+    assert view.offered is not None
+    assert "K=3" in view.offered
+    assert not view.source.restarted
+    session.take_offer(0)
+    incumbent = one_view(session).incumbent
+    assert incumbent is not None
+    assert incumbent.requests == 3
+
+
+def test_a_restart_of_which_nothing_is_known_is_a_new_arm() -> None:
+    unknown = start(build=None, spec_types=None, depth=None)
+    session = Session()
+    session.add([unknown, drafted(), unknown, drafted()])
+    view = one_view(session)
+    assert view.canary is not None
+    assert view.canary.requests == 1
+
+
+def test_halogen_drafters_of_one_server_are_arms_of_their_own() -> None:
+    session = Session()
+    serial = plain(engine="halogen", drafter="batch", concurrency=None)
+    mtp = dataclasses.replace(
+        serial, drafter="mtp", rounds=50, mean_accepted_length=2.0, decode_ms=1500.0, rounds_from="printed"
+    )
+    session.add([serial, mtp] * 25)
+    view = one_view(session)
+    assert view.canary is not None
+    assert view.canary.drafter == "mtp"
+    assert view.offered is not None
+    assert "batch" in view.offered
+    session.choose(DrafterArm("batch"))
+    view = one_view(session)
+    assert view.ratio == pytest.approx(2000 / 1500)
+    assert view.canary is not None
+    assert "overlap unknown" in view.canary.steps.round_ms.note
+
+
+def test_freezing_makes_the_present_arm_the_incumbent_and_starts_a_canary() -> None:
+    session = Session()
+    with pytest.raises(IndexError):
+        session.freeze(0)
+    session.open("a.log", "live")
+    with pytest.raises(ValueError, match="no finished request"):
+        session.freeze(0)
+    session.add([start(), *[drafted() for _ in range(4)]])
+    session.freeze(0)
+    view = one_view(session)
+    assert view.incumbent is not None
+    assert view.incumbent.requests == 4
+    session.add([drafted()])
+    view = one_view(session)
+    assert view.incumbent is not None
+    assert view.incumbent.requests == 4
+    assert view.canary is not None
+    assert view.canary.requests == 1
+
+
+def test_the_ratio_leaves_the_warm_up_out_and_history_shrinks() -> None:
+    session = Session(Policy(rules=Rules(min_requests=5)))
+    session.choose(TypedRate(50.0, "decode"))
+    slow_first = drafted(decode_ms=9000.0)
+    session.add([start(), slow_first, *[drafted(decode_ms=2000.0 + 200 * (n % 2)) for n in range(60)]])
+    view = one_view(session)
+    assert view.ratio == pytest.approx(100 / 2.1 / 50, rel=1e-3)
+    widths = [p.interval[1] - p.interval[0] for p in view.history if p.interval is not None]
+    assert len(widths) > 10
+    assert widths[-1] < widths[0]
+
+
+def test_a_typed_delivered_incumbent_is_held_against_the_delivered_rate() -> None:
+    session = Session()
+    session.choose(TypedRate(50.0, "delivered"))
+    session.add([start(), *[drafted() for _ in range(30)]])
+    view = one_view(session)
+    assert view.basis == "delivered"
+    assert view.ratio == pytest.approx(101 / 2.5 / 50)
+
+
+def test_failed_and_cancelled_requests_count_nowhere_and_leave_the_flight() -> None:
+    session = Session()
+    session.add([start(), Progress(source="a.log", slot=0, task=7, tokens=100, rate_tok_s=20.0)])
+    assert len(one_view(session).in_flight) == 1
+    session.add([plain(slot=0, task=7, tokens=None, decode_ms=None, finish="cancelled")])
+    view = one_view(session)
+    assert view.in_flight == ()
+    assert view.source.requests == 0
+
+
+def test_silence_makes_a_live_source_stale_and_problems_are_counted() -> None:
+    session = Session()
+    session.open("a.log", "live")
+    session.heard("a.log", 100.0)
+    session.add([Problem(source="a.log", problem="cut", text="x")])
+    assert one_view(session, 120.0).source.state == "live"
+    source = one_view(session, 142.0).source
+    assert (source.state, source.last_line_age_s, source.problems) == ("stale", 42.0, 1)
+
+
+def test_bytes_left_out_mean_the_next_request_is_no_warm_up() -> None:
+    session = Session()
+    session.add([start()])
+    session.gap("a.log")
+    session.add([drafted()])
+    assert one_view(session).requests[0].left_out == ""
+
+
+def test_requests_of_two_router_streams_never_pool() -> None:
+    session = Session()
+    session.add([drafted(stream="8081"), drafted(stream="8082"), drafted(stream="8082")])
+    view = one_view(session)
+    assert view.canary is not None
+    assert sorted([view.canary.requests, *[arm.requests for arm in view.others]]) == [1, 2]
