@@ -175,14 +175,13 @@ def _table(lines: list[str]) -> Iterator[_Timed | str]:
     above: dict[str, str] = {}
     for line in lines:
         if _SETUP in line:
-            above = dict(_PAIR.findall(line))
+            above = dict(_PAIR.findall(line[:1000]))
         cells = [cell.strip() for cell in line.partition("|")[2].rpartition("|")[0].split("|")]
         if len(cells) != 10 or not cells[2].isdecimal():
             continue
         prompt, tokens, n = cells[:3]
-        yield _batched(
-            {**above, "pp": prompt, "tg": tokens, "pl": n, "t_tg": _seconds(n, tokens, *cells[6:8])}
-        )
+        seconds = _seconds(n, tokens, *cells[6:8])
+        yield _batched({**above, "pp": prompt, "tg": tokens, "pl": n, "t_tg": seconds})
 
 
 def _seconds(n: str, tokens: str, seconds: str, rate: str) -> float | None:
@@ -269,7 +268,7 @@ def _labels(setups: list[tuple[tuple[str, str], ...]]) -> list[str]:
 
 
 def _from_list(text: str, name: str) -> Profile:
-    words = [word for word in re.split(r"[\s,;\[\]]+", text) if word]
+    words = [word for word in re.split(r"[\s,;]+", text) if word]
     values = [_number(word) for word in words]
     if not words or None in values:
         raise BenchError(f"neither a bench result nor a list of numbers; {_HOW}")
@@ -348,7 +347,7 @@ def _stated(value: dict[str, Any], name: str) -> Bench:
     profile = _columns(value, whole, name, key)
     rounds = value.get("includes_draft") is True or bool(_WHOLE_ROUNDS.search(quantity))
     profile = replace(profile, includes_draft=rounds)
-    _must_agree(profile, value)
+    _must_agree(profile, whole, value)
     others = value.get("other_columns")
     profiles = [profile]
     for label, column in others.items() if isinstance(others, dict) else ():
@@ -380,17 +379,16 @@ def _columns(value: dict[str, Any], sizes: list[int], name: str, key: CostKey) -
         return _made(Profile.from_times, name, {n: 1000 * n / rate for n, rate in column.items()}, key)
     if label == "relative_cost_per_token":
         return _made(Profile.from_relative_costs, name, column, key)
-    return _made(
-        Profile, name, tuple(column), tuple(column.values()), _number(value.get("target_step_ms")), key
-    )
+    step = _number(value.get("target_step_ms"))
+    return _made(Profile, name, tuple(column), tuple(column.values()), step, key)
 
 
-def _must_agree(profile: Profile, value: dict[str, Any]) -> None:
+def _must_agree(profile: Profile, sizes: list[int], value: dict[str, Any]) -> None:
     """A file that states the ratios a second time must mean the same ones."""
     if "relative_step_cost" not in value:
         return
     again = _column(value["relative_step_cost"], "relative_step_cost")
-    if len(again) != len(profile.batch) or not all(
-        math.isclose(a, b, rel_tol=0.01) for a, b in zip(profile.time_ratio, again, strict=True)
-    ):
+    ratios = dict(zip(profile.batch, profile.time_ratio, strict=True))
+    pairs = zip(sizes, again, strict=False)
+    if len(again) != len(sizes) or not all(math.isclose(ratios[n], t, rel_tol=0.01) for n, t in pairs):
         raise BenchError("its times and its relative_step_cost contradict each other")
