@@ -91,21 +91,21 @@ class FilesFeed:
         try:
             while True:
                 wake.clear()
-                for notice in self._match():
-                    yield notice
+                for item in self._match():
+                    yield item
+                if window:
+                    for follower in filter(Follower.size, self._followers.values()):
+                        follower.plan(await _in_thread(window, follower))
+                window = None
                 behind = True
                 while behind:
                     behind = False
                     for follower in list(self._followers.values()):
-                        fresh = follower.position is None
                         for item in follower.step():
                             yield item
-                        if window and fresh and follower.position:
-                            follower.plan(await _in_thread(window, follower))
                         behind = behind or follower.behind
                         self._read_before.extend(follower.take_left())
                         await asyncio.sleep(0)
-                window = None
                 await watcher.watch(self._directories())
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(self._poll_s):
@@ -115,21 +115,21 @@ class FilesFeed:
                 follower.close()
             await watcher.stop()
 
-    def _match(self) -> Iterator[Notice]:
+    def _match(self) -> Iterator[Block | Notice]:
         """Start to follow what is named, and what a glob matches now."""
         for pattern in self._patterns:
             if not _is_glob(pattern):
-                self._follow(pattern)
+                yield from self._follow(pattern)
                 continue
             paths = [p for p in sorted(glob.glob(pattern, recursive=True)) if os.path.isfile(p)]  # noqa: PTH113, PTH207
             for path in paths:
                 if not path.endswith(PACKED):
-                    self._follow(path, once=True)
+                    yield from self._follow(path, once=True)
             if not paths and pattern not in self._told:
                 self._told.add(pattern)
                 yield Notice(pattern, "waiting", f"waiting for {harmless(pattern, 300)}: no file matches yet")
 
-    def _follow(self, path: str, *, once: bool = False) -> None:
+    def _follow(self, path: str, *, once: bool = False) -> list[Block | Notice]:
         """Follow a path, if it is not followed already.
 
         Args:
@@ -139,14 +139,17 @@ class FilesFeed:
         """
         key = os.path.abspath(path)  # noqa: PTH100
         if key in self._followers:
-            return
-        positions = [f.position for f in self._followers.values() if f.position] if once else []
-        with contextlib.suppress(OSError):
-            found = os.stat(path)  # noqa: PTH116
-            if (found.st_dev, found.st_ino) in {p.identity for p in positions}:
-                return
-        before = [*self._read_before, *positions] if once else []
-        self._followers[key] = Follower(path, path, before)
+            return []
+        read_before: list[Position] = []
+        if once:
+            open_now = [f.position for f in self._followers.values() if f.position]
+            with contextlib.suppress(OSError):
+                found = os.stat(path)  # noqa: PTH116
+                if (found.st_dev, found.st_ino) in {p.identity for p in open_now}:
+                    return []
+            read_before = [*self._read_before, *open_now]
+        follower = self._followers[key] = Follower(path, path, read_before)
+        return follower.step()
 
     def _directories(self) -> list[str]:
         """Where changes matter: where the files' names are, and where links lead."""

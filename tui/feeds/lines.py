@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import BinaryIO
 
-CHUNK = 1 << 20
-"""Bytes read at once."""
 LINE_LIMIT = 1 << 20
 """Bytes of the longest line that is kept, its line end included; also the size of the largest block."""
+CHUNK = LINE_LIMIT - (1 << 16)
+"""Bytes read at once: with an unfinished line before them they still fit into one block."""
 
 UTF16_MARKS = {codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE}
 _GZIP = b"\x1f\x8b"
@@ -137,7 +137,7 @@ class LineSplitter:
 
 
 def read_stream(
-    source: str, stream: BinaryIO, ranges: Iterable[tuple[int, int]] | None = None
+    source: str, stream: BinaryIO | io.RawIOBase, ranges: Iterable[tuple[int, int]] | None = None
 ) -> Iterator[Block | Notice]:
     """Read a stream to its end; gzip is recognised by its first bytes and unpacked.
 
