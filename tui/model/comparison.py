@@ -250,10 +250,10 @@ def _pooled(by_stratum: Mapping[Stratum, RateSums], strata: tuple[Stratum, ...])
 
 def _outcome(old: _Side, new: _Side, ratio: float | None, other: float | None, rules: Rules) -> _Outcome:
     missing = [words for side in (old, new) if (words := side.missing(rules))]
-    needed = _requests_needed(old, new, ratio, rules)
     if missing or ratio is None:
         closed = [side.name for side in (old, new) if side.requests_missing(rules) == math.inf]
         more = [f"the {name} gets no more requests" for name in closed]
+        needed = _requests_needed(old, new, ratio, rules)
         return _Outcome("NO_DATA", "; ".join([*missing, *more]), None, needed)
     half = _half(old, new, 0, rules)
     low, high = (math.exp(math.log(ratio) + end) for end in (-half, half))
@@ -268,7 +268,7 @@ def _outcome(old: _Side, new: _Side, ratio: float | None, other: float | None, r
     if high < 1:
         return _Outcome("FAIL", f"the canary is slower: at most {high:.2f}x", interval)
     words = f"anything from {low:.2f}x to {high:.2f}x is possible"
-    return _Outcome("INCONCLUSIVE", words, interval, needed)
+    return _Outcome("INCONCLUSIVE", words, interval, _requests_needed(old, new, ratio, rules))
 
 
 def _disagree(ratio: float, other: float, effect: float) -> bool:

@@ -250,7 +250,8 @@ def _draft(what: WhatIf, depth: int) -> float | None:
 
 def _verify(what: WhatIf, depth: int) -> _Cost:
     """Time of the verify pass, as far as a factor, a profile or a split round tells; never from the band."""
-    t_s, v, live = _target_step(what), what.verify_factor, _matching(what)
+    # The verify pass is the target's: it stands whatever drafts.
+    t_s, v, live = _target_step(what), what.verify_factor, what.measured
     at_live = live is not None and depth == live.depth
     measured = _measured_verify(what)
     if what.profile and t_s is not None and not (at_live and measured is not None):
