@@ -1,0 +1,253 @@
+"""The lines that a server prints at the end of a request, put together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from tui.formats.events import DrafterShare, Finish, Request, RoundsFrom
+from tui.model.rounds import candidate_rounds, fits_mean
+
+if TYPE_CHECKING:
+    from tui.formats.llamacpp.counters import Counted
+    from tui.formats.llamacpp.flight import Run
+    from tui.formats.llamacpp.lines import DraftCounts, Timing
+    from tui.formats.prefixes import Line
+
+_MOST_RAW = 40
+_CLAMPED_RATE = 1_000_000.0
+
+
+@dataclass(slots=True)
+class Block:
+    """One request's lines so far.
+
+    Attributes:
+        slot, task: None where the lines carry no tag.
+        bare: lines without a tag belong here: the newest tag was an empty one, or there are no tags.
+        run: what launch, release and per-round lines told of the request.
+        last: the newest line of it.
+        sound: the acceptance line contradicts neither itself nor what is possible.
+    """
+
+    slot: int | None
+    task: int | None
+    last: Line
+    bare: bool = False
+    run: Run | None = None
+    prompt: Timing | None = None
+    decode: Timing | None = None
+    drafts: DraftCounts | None = None
+    per_position: tuple[float, ...] | None = None
+    sound: bool = True
+    statistics: list[Counted] = field(default_factory=list)
+    raw: list[str] = field(default_factory=list)
+
+    def add(self, line: Line) -> None:
+        """Note a line as one of this block's."""
+        self.last = line
+        self.keep_raw(line)
+
+    def keep_raw(self, line: Line) -> None:
+        """Keep the line as it was printed, up to some number of them."""
+        if len(self.raw) < _MOST_RAW:
+            self.raw.append(line.text.rstrip())
+
+    @property
+    def empty(self) -> bool:
+        """Whether only the tag was seen so far."""
+        return (
+            self.prompt is None and self.decode is None and self.drafts is None and self.per_position is None
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the stream knows beside the block: model, configured drafters and depth."""
+
+    source: str
+    stream: str | None
+    model: str | None
+    drafter: str | None
+    depth: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Rounds:
+    count: int | None = None
+    span: tuple[int, int] | None = None
+    origin: RoundsFrom | None = None
+    draft_ms: float | None = None
+    shares: tuple[DrafterShare, ...] | None = None
+
+
+def unfinished(known: Known, run: Run, line: Line, finish: Finish) -> Request:
+    """A request that was released without its block: cancelled or failed."""
+    return Request(
+        source=known.source,
+        stream=known.stream,
+        engine="llama.cpp",
+        time=line.time,
+        clock_s=line.clock_s,
+        slot=run.slot,
+        task=run.task,
+        model=known.model,
+        drafter=known.drafter,
+        prompt_tokens=run.prompt_tokens,
+        concurrency=run.concurrency,
+        finish=finish,
+        raw=(line.text.rstrip(),),
+    )
+
+
+def finished(known: Known, block: Block, credit: tuple[DrafterShare, ...] | None) -> Request:
+    """The request that a block tells of.
+
+    Args:
+        known: what the stream knows beside it.
+        block: its lines.
+        credit: what the statistics counters prove about each drafter's work in it.
+    """
+    run, decode, prompt = block.run, block.decode, block.prompt
+    tokens = decode.tokens if decode else None
+    drafted, accepted, ratio, mean = _counts(block, credit)
+    rounds = _rounds(block, credit, known.depth, drafted, accepted) if drafted is not None else _Rounds()
+    if drafted and accepted and rounds.count and mean is None and block.sound:
+        mean = 1 + accepted / rounds.count
+    plain = None
+    if tokens is not None and accepted is not None and rounds.count is not None:
+        plain = tokens - 1 - accepted - rounds.count
+    whole = run.prompt_tokens if run else None
+    evaluated = prompt.tokens if prompt else None
+    cached = whole - evaluated if whole is not None and evaluated is not None and whole >= evaluated else None
+    names = [counted.event.drafter or "" for counted in block.statistics]
+    return Request(
+        source=known.source,
+        stream=known.stream,
+        engine="llama.cpp",
+        time=block.last.time,
+        clock_s=block.last.clock_s,
+        slot=block.slot,
+        task=block.task,
+        model=known.model,
+        drafter="+".join(names) or known.drafter,
+        prompt_tokens=whole,
+        prompt_evaluated_tokens=evaluated,
+        prompt_cached_tokens=cached,
+        prompt_ms=prompt.ms if prompt else None,
+        tokens=tokens,
+        decode_ms=decode.ms if decode else None,
+        rate_tok_s=_rate(decode),
+        rate_over=_rate_over(decode),
+        drafted=drafted,
+        accepted=accepted,
+        acceptance_ratio=ratio,
+        rounds=rounds.count,
+        rounds_range=rounds.span,
+        rounds_from=rounds.origin,
+        mean_accepted_length=mean,
+        accepted_per_position=block.per_position if block.sound else None,
+        draft_ms=rounds.draft_ms,
+        plain_steps=plain if plain is not None and plain >= 0 else None,
+        by_drafter=rounds.shares,
+        concurrency=run.concurrency if run else None,
+        finish="done",
+        raw=tuple(block.raw),
+    )
+
+
+def _counts(
+    block: Block, credit: tuple[DrafterShare, ...] | None
+) -> tuple[int | None, int | None, float | None, float | None]:
+    """Drafted, accepted, ratio and mean accepted length, from the best line that gives them."""
+    counts, run = block.drafts, block.run
+    if counts is not None:
+        return counts.drafted, counts.accepted, counts.ratio, counts.mean if block.sound else None
+    if run is not None and run.rounds and run.begun and run.trusted and not run.replays:
+        ratio = run.accepted / run.drafted if run.drafted else None
+        return run.drafted, run.accepted, ratio, None
+    # No acceptance line: nothing was drafted, if the counters prove it; else it is not known.
+    if credit is not None and not any(share.drafted for share in credit) and block.decode is not None:
+        return 0, 0, None, None
+    return None, None, None, None
+
+
+def _rounds(
+    block: Block,
+    credit: tuple[DrafterShare, ...] | None,
+    depth: int | None,
+    drafted: int,
+    accepted: int | None,
+) -> _Rounds:
+    """The request's rounds by the best evidence there is, never against its own mean accepted length."""
+    if accepted is None or not block.sound:
+        return _Rounds()
+    mean = block.drafts.mean if block.drafts else None
+
+    def fits(rounds: int) -> bool:
+        return rounds <= drafted and (mean is None or accepted == 0 or fits_mean(rounds, accepted, mean))
+
+    if credit is not None and sum(share.drafted for share in credit) == drafted:
+        count = sum(share.rounds for share in credit)
+        if fits(count) and (count > 0) == (drafted > 0):
+            spent = [share.draft_ms for share in credit if share.draft_ms is not None]
+            total = round(sum(spent), 3) if len(spent) == len(credit) else None
+            return _Rounds(count, None, "statistics", total, credit if len(credit) > 1 else None)
+    run = block.run
+    if (
+        run is not None
+        and run.rounds
+        and (run.accepted, run.drafted) == (accepted, drafted)
+        and fits(run.rounds)
+    ):
+        return _Rounds(run.rounds, None, "per_round_lines")
+    per_position = block.per_position
+    left = candidate_rounds(
+        drafted=drafted,
+        accepted=accepted,
+        mean=mean,
+        tokens=block.decode.tokens if block.decode else None,
+        depth=len(per_position) if per_position else depth,
+        per_position=per_position,
+    )
+    if not left:
+        return _Rounds()
+    origin: Literal["mean_length"] | None = "mean_length" if mean is not None and accepted > 0 else None
+    if len(left) == 1:
+        return _Rounds(left[0], None, origin or "mean_length")
+    return _Rounds(None, (left[0], left[-1]), origin)
+
+
+def _rate(decode: Timing | None) -> float | None:
+    """The printed rate, where there is one: not for one token, and not the bound of a clamped time."""
+    if decode is None or decode.tokens <= 1 or decode.rate_tok_s in (None, 0.0, _CLAMPED_RATE):
+        return None
+    return decode.rate_tok_s
+
+
+def _rate_over(decode: Timing | None) -> Literal["n", "n-1"] | None:
+    """Over how many tokens the printed figures are: one definition must fit them and the other must not."""
+    if (
+        decode is None
+        or decode.tokens <= 1
+        or not decode.ms
+        or decode.per_token_ms is None
+        or not decode.rate_tok_s
+    ):
+        return None
+    fits = [
+        _prints(decode.ms, over, decode.per_token_ms, decode.rate_tok_s)
+        for over in (decode.tokens, decode.tokens - 1)
+    ]
+    if fits[0] == fits[1]:
+        return None
+    return "n" if fits[0] else "n-1"
+
+
+def _prints(ms: float, tokens: int, per_token_ms: float, rate: float) -> bool:
+    """Whether these figures are printed for so many tokens in a time known to .005 ms."""
+    error = 0.0051
+    return (
+        abs(ms / tokens - per_token_ms) <= error + error / tokens
+        and abs(1000 * tokens / ms - rate) <= error + 1000 * tokens / ms**2 * error
+    )

@@ -1,0 +1,149 @@
+"""The `statistics` counters: cumulative, the server's or a slot's; deltas belong to a request only if proven."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tui.formats.events import DrafterShare, Statistics
+from tui.formats.forms import number, shares
+from tui.formats.llamacpp.lines import STATISTICS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tui.formats.prefixes import Line
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A statistics line. `every_round`: its accept calls count every verified draft, rejected ones too."""
+
+    event: Statistics
+    every_round: bool
+
+    @property
+    def rounds(self) -> int:
+        """Drafts so far that were verified, as well as this build can tell."""
+        event = self.event
+        return (event.calls_accept if self.every_round else event.drafts) or 0
+
+
+def read_statistics(line: Line, text: str, source: str, *, tagged: bool) -> Counted | None:
+    """A statistics line; None when it is cut or changed.
+
+    Args:
+        line: where it stands.
+        text: from the word `statistics` on.
+        source: name that the event carries.
+        tagged: whether the tag of the newer builds was before it.
+    """
+    found = STATISTICS.match(text)
+    if not found:
+        return None
+    calls = [int(count) for count in found["calls"].split()]
+    spent = [number(part.strip()) for part in (found["spent"] or "").split(",")]
+    begin_ms, draft_ms, accept_ms = spent if len(spent) == 3 else (None, None, None)
+    event = Statistics(
+        source=source,
+        stream=line.stream,
+        engine="llama.cpp",
+        time=line.time,
+        clock_s=line.clock_s,
+        drafter=found["name"],
+        calls_begin=calls[0] if len(calls) == 3 else None,
+        calls_draft=calls[1] if len(calls) == 3 else calls[0],
+        calls_accept=calls[2] if len(calls) == 3 else None,
+        drafts=int(found["drafts"]),
+        drafts_accepted=int(found["kept"]),
+        drafted=int(found["drafted"]),
+        accepted=int(found["accepted"]),
+        accepted_per_position=shares(found["shares"]) if found["shares"] else None,
+        begin_ms=begin_ms,
+        draft_ms=draft_ms,
+        accept_ms=accept_ms,
+    )
+    return Counted(event, every_round=len(calls) == 3 and (tagged or found["mean"] is not None))
+
+
+class Counters:
+    """The last counters of every drafter, of the whole server and of each slot."""
+
+    def __init__(self) -> None:
+        self._last: dict[tuple[str, int | None], Counted] = {}
+
+    def forget(self) -> None:
+        """The next delta is unknown."""
+        self._last.clear()
+
+    def credit(
+        self,
+        lines: Sequence[Counted],
+        *,
+        slot: int | None,
+        drafted: int,
+        accepted: int,
+        concurrency: int | None,
+    ) -> tuple[DrafterShare, ...] | None:
+        """What each drafter did in the request that these lines follow; None where nothing proves it.
+
+        The counters began one request since their last line, and drafted exactly this request's tokens since.
+        Counters of the whole server also need that no other request is known to have overlapped.
+
+        Args:
+            lines: the statistics lines after the request's block, one a drafter.
+            slot: the request's slot. drafted, accepted: its counts.
+            concurrency: most requests in flight with it, None when unknown.
+        """
+        for owner in (slot, None):
+            shared = owner is None or any("-" in (line.event.drafter or "") for line in lines)
+            if shared and concurrency is not None and concurrency > 1:
+                continue
+            last = {
+                line.event.drafter or "": self._last.get((line.event.drafter or "", owner)) for line in lines
+            }
+            done = _between(lines, last, accepted)
+            if done is not None and sum(share.drafted for share in done) == drafted:
+                return done
+        return None
+
+    def keep(self, lines: Sequence[Counted], slot: int | None) -> None:
+        """Remember these lines as the last ones."""
+        for line in lines:
+            name = line.event.drafter or ""
+            self._last[name, None] = line
+            if slot is not None:
+                self._last[name, slot] = line
+
+
+def _between(
+    lines: Sequence[Counted], last: Mapping[str, Counted | None], accepted: int
+) -> tuple[DrafterShare, ...] | None:
+    done = []
+    for line in lines:
+        now = line.event
+        name = now.drafter or ""
+        before = last[name]
+        if now.calls_begin == 1:
+            before = None
+        elif before is None or (now.calls_begin or 0) != (before.event.calls_begin or 0) + (
+            now.calls_begin is not None
+        ):
+            return None
+        drafted = (now.drafted or 0) - ((before.event.drafted or 0) if before else 0)
+        kept = (now.accepted or 0) - ((before.event.accepted or 0) if before else 0)
+        rounds = line.rounds - (before.rounds if before else 0)
+        if min(drafted, kept, rounds) < 0:
+            return None
+        spent = None
+        # A drafter of the oldest builds evaluates the whole prompt inside its drafting time.
+        if (
+            now.draft_ms is not None
+            and name != "draft"
+            and (before is None or before.event.draft_ms is not None)
+        ):
+            spent = round(now.draft_ms - (before.event.draft_ms or 0 if before else 0), 3)
+        done.append(DrafterShare(drafter=name, rounds=rounds, drafted=drafted, accepted=kept, draft_ms=spent))
+    if lines[0].event.calls_begin is None and sum(share.accepted for share in done) != accepted:
+        return None
+    return tuple(done)

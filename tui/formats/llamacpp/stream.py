@@ -1,0 +1,420 @@
+"""One llama-server's lines, put together by slot and task."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tui.formats.events import Event, Problem, ProblemKind, Progress, Request, harmless
+from tui.formats.forms import number, shares
+from tui.formats.llamacpp.block import Block, Known, finished, unfinished
+from tui.formats.llamacpp.counters import Counters, read_statistics
+from tui.formats.llamacpp.flight import Flight, Run
+from tui.formats.llamacpp.lines import (
+    CUT_FRONT,
+    DECODED,
+    EVAL,
+    GENERATED,
+    MEAN,
+    MEAN_AND_SHARES,
+    PROMPT,
+    PROMPT_TOKENS,
+    RECENT,
+    ROUND,
+    SERVER,
+    SHARES,
+    TAG,
+    DraftCounts,
+    Timing,
+    is_cut,
+    read_acceptance,
+    read_timing,
+)
+from tui.formats.llamacpp.startup import Startup
+from tui.model.rounds import mean_bounds
+
+if TYPE_CHECKING:
+    from tui.formats.prefixes import Line
+
+_BARE = ("prompt eval time =", "eval time =", "total time =", "draft acceptance rate =", "draft acceptance =")
+_CLOCK_SLACK_S = 1.0
+
+
+class LlamaStream:
+    """Reads one stream of llama-server lines; keeps what its next lines need."""
+
+    def __init__(self, source: str, stream: str | None) -> None:
+        """Start with nothing known.
+
+        Args:
+            source: name that every event carries.
+            stream: port, container or unit name.
+        """
+        self._known = Known(source, stream, None, None, None)
+        self._flight = Flight()
+        self._counters = Counters()
+        self._open: Block | None = None
+        self._released: tuple[Run, Line] | None = None
+        self._startup: Startup | None = None
+        self._last_names: str | None = None
+        self._prefixed = False
+        self._tagged = False
+        self._clock_s = 0.0
+
+    @staticmethod
+    def recognises(text: str) -> bool:
+        """Whether llama-server prints such a line."""
+        return bool(
+            TAG.match(text)
+            or SERVER.match(text)
+            or Startup.begins(text, None)
+            or text.startswith("statistics ")
+            or text.lstrip().startswith(_BARE)
+        )
+
+    @property
+    def starting(self) -> bool:
+        """Whether a start is in progress."""
+        return self._startup is not None
+
+    def forget(self) -> None:
+        """Bytes were left out: drop what needs neighbours."""
+        self._open = self._released = None
+        self._flight.forget(certain=False)
+        self._counters.forget()
+        self._clock_s = 0.0
+
+    def idle(self, out: list[Event]) -> None:
+        """The stream has been silent: what waited for its next line is complete."""
+        if self._open is not None and not self._open.empty:
+            self._finish(out)
+        self._settle(out)
+
+    def close(self, out: list[Event]) -> None:
+        """The stream has ended."""
+        self._end(out)
+
+    def read(self, line: Line, out: list[Event]) -> None:
+        """Take one line.
+
+        Args:
+            line: without its wrappers.
+            out: where events go.
+        """
+        text = line.text
+        if found := TAG.match(text):
+            slot, task = int(found[2]), int(found[3])
+            if line.quoting and self._forged(line):
+                self._problem(line, "unattached", out)
+                return
+            self._note(line)
+            self._on_slot(line, found[1], slot, task, text[found.end() :], out)
+        elif found := SERVER.match(text):
+            self._on_server(line, text[found.end() :].strip(), out)
+        elif text.startswith("statistics "):
+            self._on_statistics(line, text, out, tagged=False)
+        elif (bare := text.lstrip()).startswith(_BARE):
+            self._on_bare(line, bare, out)
+        elif CUT_FRONT.match(text):
+            self._problem(line, "cut", out)
+        else:
+            self._on_start(line, text, out)
+
+    def _note(self, line: Line) -> None:
+        self._tagged = True
+        self._prefixed = self._prefixed or line.prefixed
+        if line.clock_s is not None:
+            self._clock_s = line.clock_s
+
+    def _forged(self, line: Line) -> bool:
+        """Whether a line cannot be the server's own, in a log that holds users' text."""
+        if self._prefixed and not line.prefixed:
+            return True
+        return line.clock_s is not None and line.clock_s < self._clock_s - _CLOCK_SLACK_S
+
+    def _problem(self, line: Line, kind: ProblemKind, out: list[Event]) -> None:
+        out.append(
+            Problem(
+                source=self._known.source,
+                stream=line.stream,
+                engine="llama.cpp",
+                time=line.time,
+                clock_s=line.clock_s,
+                problem=kind,
+                text=harmless(line.text),
+                offset=line.offset,
+            )
+        )
+
+    # Lines of a slot
+
+    def _on_slot(self, line: Line, function: str, slot: int, task: int, rest: str, out: list[Event]) -> None:
+        if function == "print_timing":
+            self._on_timing(line, slot, task, rest.strip(), out)
+        elif function == "release":
+            if rest.startswith("stop processing"):
+                self._on_release(line, slot, task, out)
+        elif rest.startswith("processing task"):
+            self._end(out)
+            self._works(line, out)
+            self._flight.launch(slot, task)
+        elif found := ROUND.match(rest):
+            self._end(out)
+            run = self._flight.touch(slot, task)
+            if found[3]:
+                run.replays = True
+            else:
+                run.rounds += 1
+                run.accepted += int(found[1])
+                run.drafted += int(found[2])
+            run.trusted = run.trusted and not found[4]
+        elif found := PROMPT_TOKENS.match(rest):
+            self._end(out)
+            run = self._flight.touch(slot, task)
+            run.begun = run.begun or not run.rounds
+            run.prompt_tokens = int(found[1])
+        elif rest.startswith("restored context checkpoint"):
+            run = self._flight.touch(slot, task)
+            run.begun = run.begun or not run.rounds
+
+    def _on_timing(self, line: Line, slot: int, task: int, rest: str, out: list[Event]) -> None:
+        if rest.startswith(("n_gen =", "n_decoded =")):
+            self._on_progress(line, slot, task, rest, out)
+            return
+        if rest.startswith("prompt processing"):
+            self._end(out)
+            return
+        block = self._open
+        if block is None or (block.slot, block.task) != (slot, task):
+            block = self._begin(line, slot, task, out)
+            if block is None:
+                return
+        if rest:
+            self._add(line, block, rest, out)
+        else:
+            block.bare = True
+            block.keep_raw(line)
+
+    def _begin(self, line: Line, slot: int, task: int, out: list[Event]) -> Block | None:
+        """Open the block of a task; None when it cannot be one."""
+        run = self._flight.find(slot, task)
+        if self._released is not None and (self._released[0].slot, self._released[0].task) == (slot, task):
+            run, self._released = self._released[0], None
+        self._end(out)
+        if line.quoting and (run is None or not run.launched):
+            self._problem(line, "unattached", out)
+            return None
+        self._works(line, out)
+        self._open = Block(slot, task, line, run=run)
+        return self._open
+
+    def _add(self, line: Line, block: Block, rest: str, out: list[Event]) -> None:
+        """One part of a block; a part that is there already begins another block."""
+        part = self._part(rest)
+        if part is None:
+            if is_cut(rest):
+                self._problem(line, "cut", out)
+            elif rest.startswith(("prompt eval", "eval time", "draft accept", "acc per pos")):
+                self._problem(line, "renamed", out)
+            else:
+                block.keep_raw(line)
+            return
+        name, value = part
+        if getattr(block, name) is not None:
+            bare, slot, task = block.bare, block.slot, block.task
+            self._finish(out)
+            block = self._open = Block(slot, task, line, bare=bare)
+        setattr(block, name, value)
+        block.add(line)
+        if isinstance(value, DraftCounts):
+            self._check(line, block, value, out)
+
+    @staticmethod
+    def _part(rest: str) -> tuple[str, Timing | DraftCounts | tuple[float, ...]] | None:
+        if rest.startswith("prompt eval"):
+            prompt = read_timing(PROMPT, rest)
+            return None if prompt is None else ("prompt", prompt)
+        if rest.startswith("eval"):
+            decode = read_timing(EVAL, rest)
+            return None if decode is None else ("decode", decode)
+        if rest.startswith("draft acc"):
+            counts = read_acceptance(rest)
+            return None if counts is None else ("drafts", counts)
+        if found := SHARES.match(rest):
+            return "per_position", shares(found[1]) or ()
+        return None
+
+    def _check(self, line: Line, block: Block, counts: DraftCounts, out: list[Event]) -> None:
+        """Point out an acceptance line that contradicts itself or what is possible."""
+        if counts.per_position is not None:
+            block.per_position = counts.per_position
+        possible = counts.accepted <= counts.drafted and (
+            counts.ratio is None
+            or not counts.drafted
+            or abs(counts.ratio - counts.accepted / counts.drafted) <= 2e-5
+        )
+        if possible and counts.mean is not None and counts.accepted:
+            bounds = mean_bounds(counts.accepted, counts.mean)
+            possible = bounds is not None and bounds[0] <= counts.drafted
+        if not possible:
+            block.sound = False
+            self._problem(line, "impossible", out)
+        if counts.rest:
+            cut = MEAN.ends_inside(counts.rest) or MEAN_AND_SHARES.ends_inside(counts.rest)
+            self._problem(line, "cut" if cut else "renamed", out)
+
+    def _on_progress(self, line: Line, slot: int, task: int, rest: str, out: list[Event]) -> None:
+        found = GENERATED.match(rest) or DECODED.match(rest)
+        if not found:
+            self._problem(line, "cut" if is_cut(rest) else "renamed", out)
+            return
+        if self._open is not None and (self._open.slot, self._open.task) != (slot, task):
+            self._end(out)
+        recent = RECENT.match(rest, found.end())
+        out.append(
+            Progress(
+                source=self._known.source,
+                stream=line.stream,
+                engine="llama.cpp",
+                time=line.time,
+                clock_s=line.clock_s,
+                slot=slot,
+                task=task if task >= 0 else None,
+                tokens=int(found[1]),
+                rate_tok_s=number(found[2]),
+                rate_recent_tok_s=number(recent[1]) if recent else None,
+            )
+        )
+
+    def _on_release(self, line: Line, slot: int, task: int, out: list[Event]) -> None:
+        block = self._open
+        if block is not None and (block.slot, block.task) == (slot, task):
+            self._finish(out)
+            self._settle(out)
+            self._flight.release(slot, task)
+            return
+        self._end(out)
+        run = self._flight.release(slot, task)
+        if run is not None and run.launched:
+            self._released = (run, line)
+
+    # Lines without a slot
+
+    def _on_server(self, line: Line, rest: str, out: list[Event]) -> None:
+        if rest.startswith("statistics "):
+            self._on_statistics(line, rest, out, tagged=True)
+        elif rest == "all slots are idle":
+            if line.quoting and self._forged(line):
+                self._problem(line, "unattached", out)
+                return
+            self._note(line)
+            self._end(out)
+            self._flight.forget(certain=True)
+        elif rest.startswith("cancel task, id_task = "):
+            if run := self._named(rest.removeprefix("cancel task, id_task = ")):
+                run.cancelled = True
+        elif rest.startswith("task id = ") and ", error: " in rest:
+            if run := self._named(rest.removeprefix("task id = ").partition(",")[0]):
+                run.failed = True
+        else:
+            self._on_start(line, line.text, out)
+
+    def _named(self, task: str) -> Run | None:
+        return self._flight.by_task(int(task)) if task.strip().isdecimal() else None
+
+    def _on_statistics(self, line: Line, text: str, out: list[Event], *, tagged: bool) -> None:
+        if (self._prefixed and not line.prefixed) or (line.quoting and self._open is None):
+            self._problem(line, "unattached", out)
+            return
+        counted = read_statistics(line, text, self._known.source, tagged=tagged)
+        if counted is None:
+            self._problem(line, "cut" if is_cut(text) else "renamed", out)
+            return
+        self._note(line)
+        out.append(counted.event)
+        if self._open is not None:
+            self._open.statistics.append(counted)
+            self._open.keep_raw(line)
+        else:
+            self._counters.keep([counted], None)
+
+    def _on_bare(self, line: Line, text: str, out: list[Event]) -> None:
+        """A line of a block without a tag: it belongs to the open empty tag, or to a stream without any tags."""
+        block = self._open
+        if block is None or not block.bare:
+            if self._tagged or not line.tagless or line.prefixed or text.startswith("draft acceptance ="):
+                self._problem(line, "unattached", out)
+                return
+            if not text.startswith("prompt eval"):
+                self._problem(line, "unattached", out)
+                return
+            block = self._open = Block(None, None, line, bare=True)
+        self._add(line, block, text, out)
+
+    def _on_start(self, line: Line, text: str, out: list[Event]) -> None:
+        if begun := Startup.begins(text, self._startup):
+            if line.quoting and self._prefixed and not line.prefixed:
+                self._problem(line, "unattached", out)
+                return
+            self._end(out)
+            self._flight.forget(certain=True)
+            self._counters.forget()
+            self._startup = begun
+            self._clock_s = 0.0
+        if self._startup is not None:
+            self._startup.read(text)
+            if self._startup.listening is not None:
+                self._works(line, out)
+
+    # What is complete
+
+    def _works(self, line: Line, out: list[Event]) -> None:
+        """The server is ready or works: its start is over."""
+        start = self._startup
+        if start is None:
+            return
+        self._startup = None
+        out.append(start.event(line, self._known.source))
+        drafter = "+".join(start.spec_types) if start.spec_types else None
+        self._known = Known(self._known.source, self._known.stream, start.model, drafter, start.bound)
+        self._last_names = None
+        if start.slots is not None:
+            self._flight.slots = start.slots
+
+    def _end(self, out: list[Event]) -> None:
+        """A line of another kind: the open block is complete."""
+        if self._open is not None:
+            self._finish(out)
+        self._settle(out)
+
+    def _finish(self, out: list[Event]) -> None:
+        block, self._open = self._open, None
+        if block is None:
+            return
+        if block.slot is None and block.decode is None:
+            self._problem(block.last, "unattached", out)
+            return
+        lines = block.statistics
+        credit = None
+        if lines:
+            counts = block.drafts
+            credit = self._counters.credit(
+                lines,
+                slot=block.slot,
+                drafted=counts.drafted if counts else 0,
+                accepted=counts.accepted if counts else 0,
+                concurrency=block.run.concurrency if block.run else None,
+            )
+            self._counters.keep(lines, block.slot)
+            self._last_names = "+".join(counted.event.drafter or "" for counted in lines)
+        known = self._known
+        if known.drafter is None and self._last_names is not None:
+            known = Known(known.source, known.stream, known.model, self._last_names, known.depth)
+        out.append(finished(known, block, credit))
+
+    def _settle(self, out: list[Event]) -> None:
+        """A release without a block: the request was cancelled, or failed."""
+        if self._released is None:
+            return
+        (run, line), self._released = self._released, None
+        request: Request = unfinished(self._known, run, line, "failed" if run.failed else "cancelled")
+        out.append(request)

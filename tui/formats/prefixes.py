@@ -1,0 +1,258 @@
+"""What stands before a server's own words: clocks, ports, containers, journals, viewers."""
+
+from __future__ import annotations
+
+import datetime as dt
+import functools
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LONGEST = 8192
+"""Most characters of a message that are looked at: no known form is longer."""
+_DEEPEST = 8
+_PATIENCE = 4096
+
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+_OWN = re.compile(r"(?:(\d+)\.(\d\d)\.(\d{3})\.(\d{3}) )?(?:([IWED]) )?")
+_PORT = re.compile(r"\[ *(\d{1,5})\] ?")
+_STAMP = re.compile(
+    r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?(Z|[+-]\d\d:?\d\d)?"
+    r"(?: (stdout|stderr) ([FP])\S*(?: |$)| \| ?|[ :]|$)"
+)
+_JOURNAL = re.compile(
+    r"([A-Z][a-z]{2}) ([ \d]\d) (\d\d:\d\d:\d\d)(?:\.(\d{1,9}))? \S+ ([^\s\[:]+)(?:\[\d+\])?: ?"
+)
+_IDENT = re.compile(r"\S+ ([^\s\[:]+)\[\d+\]: ?")
+_COMPOSE = re.compile(r"([A-Za-z0-9][\w.-]*) +\| ?")
+_MONTHS = {name: number for number, name in enumerate("JanFebMarAprMayJunJulAugSepOctNovDec"[i : i + 3] for i in range(0, 36, 3))}  # fmt: skip  # noqa: E501
+_JOURNAL_NAMES = ("CONTAINER_NAME", "_SYSTEMD_USER_UNIT", "_SYSTEMD_UNIT", "SYSLOG_IDENTIFIER")
+
+
+@dataclass(slots=True)
+class Line:
+    """One line without its wrappers.
+
+    Attributes:
+        text: what the server itself said.
+        stream: port, container or unit names that were before it, outermost first, joined by "/".
+        time: seconds since the epoch, from the innermost stamp of a wrapper.
+        clock_s: the server's own clock, seconds.
+        prefixed: whether the server's own clock or level was before the text.
+        offset: where the line starts in its source, bytes.
+        quoting: whether this source has printed debug lines before, which can hold users' text.
+        tagless: whether this source has shown no tag or prefix of llama.cpp before.
+    """
+
+    text: str
+    stream: str | None = None
+    time: float | None = None
+    clock_s: float | None = None
+    prefixed: bool = False
+    offset: int = 0
+    quoting: bool = False
+    tagless: bool = False
+
+
+class Unwrapper:
+    """Takes the wrappers off lines, one after the other as they are nested; joins partial records."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        """Start without partial records.
+
+        Args:
+            now: the present, seconds since the epoch; a stamp without a year is its nearest past.
+        """
+        self._now = now
+        self._partial: dict[tuple[str, ...], str] = {}
+        self._waited = 0
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a record has begun whose rest is still to come."""
+        return bool(self._partial)
+
+    def forget(self) -> None:
+        """Drop partial records: their rest will not come."""
+        self._partial.clear()
+
+    def read(self, text: str, offset: int) -> Line | None:
+        """The line behind the wrappers; None while only a part of it is known, or when it is no text."""
+        if self._partial:
+            self._waited += 1
+            if self._waited > _PATIENCE:
+                self.forget()
+        else:
+            self._waited = 0
+        if "\x1b" in text:
+            text = _ESCAPES.sub("", text)
+        line = Line(text, offset=offset)
+        names: list[str] = []
+        for _ in range(_DEEPEST):
+            if not self._peel(line, names):
+                break
+        else:
+            return None
+        if names:
+            line.stream = "/".join(names)
+        return line if line.text is not _UNREADABLE else None
+
+    def _peel(self, line: Line, names: list[str]) -> bool:
+        """Take one wrapper off; False when there is none left."""
+        text = line.text
+        first = text[:1]
+        if first.isdigit():
+            return self._peel_digits(line, text, names)
+        if first == "{":
+            return self._peel_json(line, text, names)
+        if first == "[":
+            if not (found := _PORT.match(text)):
+                return False
+            names.append(found[1])
+        elif found := _JOURNAL.match(text) if first.isupper() else None:
+            names.append(found[5])
+            line.time = self._undated(found[1], found[2], found[3], found[4])
+        elif found := _COMPOSE.match(text):
+            names.append(found[1])
+        elif text[1:2] == " " and first in "IWED":
+            line.text, line.prefixed = text[2:], True
+            return False
+        else:
+            return False
+        line.text = text[found.end() :]
+        return True
+
+    def _peel_digits(self, line: Line, text: str, names: list[str]) -> bool:
+        found = _OWN.match(text)
+        if found and found[1]:
+            line.clock_s = (int(found[1]) * 60 + int(found[2])) + int(found[3] + found[4]) / 1e6
+            line.text, line.prefixed = text[found.end() :], True
+            return False
+        if not (found := _STAMP.match(text)):
+            return self._peel_named(line, text, names)
+        line.time = stamp_seconds(found[1], found[2], found[3], found[4])
+        rest = text[found.end() :]
+        if found[5]:
+            joined = self._join(("cri", *names, found[5]), rest, whole=found[6] == "F")
+            if joined is None:
+                line.text = _UNREADABLE
+                return False
+            rest = joined
+        elif ident := _IDENT.match(rest):
+            names.append(ident[1])
+            rest = rest[ident.end() :]
+        line.text = rest
+        return True
+
+    @staticmethod
+    def _peel_named(line: Line, text: str, names: list[str]) -> bool:
+        if found := _COMPOSE.match(text):
+            names.append(found[1])
+            line.text = text[found.end() :]
+        return found is not None
+
+    def _peel_json(self, line: Line, text: str, names: list[str]) -> bool:
+        try:
+            record = json.loads(text)
+        except (ValueError, RecursionError):
+            return False
+        if not isinstance(record, dict):
+            return False
+        if isinstance(record.get("log"), str):
+            inner = self._docker(line, record, names)
+        elif "MESSAGE" in record:
+            inner = self._journald(line, record, names)
+        elif record.get("type") == "log" and isinstance(record.get("msg"), str):
+            inner = _first_line(record["msg"])
+            line.prefixed = True
+            if isinstance(clock := record.get("time"), int) and clock > 0:
+                line.clock_s = clock / 1e6
+        else:
+            return False
+        if inner is None:
+            line.text = _UNREADABLE
+            return False
+        line.text = _ESCAPES.sub("", inner) if "\x1b" in inner else inner
+        return not line.prefixed
+
+    def _docker(self, line: Line, record: dict[str, Any], names: list[str]) -> str | None:
+        if isinstance(stamp := record.get("time"), str) and (found := _STAMP.match(stamp)):
+            line.time = stamp_seconds(found[1], found[2], found[3], found[4])
+        text: str = record["log"]
+        return self._join(("docker", *names, str(record.get("stream"))), text, whole=text.endswith("\n"))
+
+    def _journald(self, line: Line, record: dict[str, Any], names: list[str]) -> str | None:
+        message = record["MESSAGE"]
+        if isinstance(message, list):
+            try:
+                message = bytes(message).decode(errors="replace")
+            except (TypeError, ValueError):
+                return None
+        if not isinstance(message, str):
+            return None
+        stamp = record.get("__REALTIME_TIMESTAMP")
+        if isinstance(stamp, str) and stamp.isdecimal() and len(stamp) < 20:
+            line.time = int(stamp) / 1e6
+        name = next((record[key] for key in _JOURNAL_NAMES if isinstance(record.get(key), str)), None)
+        if name:
+            names.append(name)
+        whole = record.get("_LINE_BREAK") != "line-max" and record.get("CONTAINER_PARTIAL_MESSAGE") != "true"
+        return self._join(("journal", *names), message, whole=whole)
+
+    def _join(self, key: tuple[str, ...], text: str, *, whole: bool) -> str | None:
+        """A record's text with the parts before it; None while it goes on. Only its beginning is kept."""
+        if self._partial:
+            text = self._partial.pop(key, "") + text
+        if whole:
+            return _first_line(text)
+        self._partial[key] = text[:LONGEST]
+        return None
+
+    def _undated(self, month: str, day: str, clock: str, fraction: str | None) -> float | None:
+        now = self._now()
+        seconds = _nearest_past(month, int(day), clock, int(now // 3600))
+        return seconds if seconds is None or not fraction else seconds + int(fraction) / 10 ** len(fraction)
+
+
+_UNREADABLE = "\0"
+
+
+def _first_line(text: str) -> str:
+    return text.partition("\n")[0]
+
+
+def stamp_seconds(date: str, clock: str, fraction: str | None, zone: str | None) -> float | None:
+    """Seconds since the epoch of a dated stamp; local time where it has no zone, None where it is no time."""
+    seconds = _dated(date, clock, zone)
+    return seconds if seconds is None or not fraction else seconds + int(fraction) / 10 ** len(fraction)
+
+
+@functools.lru_cache(maxsize=256)
+def _dated(date: str, clock: str, zone: str | None) -> float | None:
+    try:
+        return dt.datetime.fromisoformat(f"{date}T{clock}{zone or ''}").timestamp()
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+@functools.lru_cache(maxsize=256)
+def _nearest_past(month: str, day: int, clock: str, hour: int) -> float | None:
+    """The latest such local time that is not past `hour` (hours since the epoch) by more than a day."""
+    if month not in _MONTHS:
+        return None
+    latest = hour * 3600.0 + 86400
+    year = dt.datetime.fromtimestamp(latest).year
+    for candidate in range(year, year - 9, -1):
+        try:
+            moment = dt.datetime.fromisoformat(
+                f"{candidate:04}-{_MONTHS[month] + 1:02}-{day:02}T{clock}"
+            ).timestamp()
+        except (ValueError, OverflowError, OSError):
+            continue
+        if moment <= latest:
+            return moment
+    return None
