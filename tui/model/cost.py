@@ -224,19 +224,16 @@ class Profile:
                 f"measured for n = 1 to {self.batch[-1]} only: not extended to n = {n}, kernels switch"
             )
         low, high = next((a, b) for a, b in itertools.pairwise(self.batch) if a < n < b)
-        return Figure(self.dense(n)[n - 1], "derived", f"a straight line between n = {low} and {high}")
+        return Figure(self.steps[n - 1], "derived", f"a straight line between n = {low} and {high}")
 
-    def dense(self, most: int | None = None) -> tuple[float, ...]:
-        """T(n)/T(1) for n = 1, 2, ... without gaps, straight lines between what was measured.
-
-        Args:
-            most: the largest n wanted; the profile's own largest stays the limit.
-        """
+    @property
+    def steps(self) -> tuple[float, ...]:
+        """T(n)/T(1) for n = 1, 2, ... without gaps, straight lines between what was measured."""
         values = [1.0]
         points = zip(self.batch, self.time_ratio, strict=True)
         for (n, a), (m, b) in itertools.pairwise(points):
             values += [a + (b - a) * (i - n) / (m - n) for i in range(n + 1, m)] + [b]
-        return tuple(values[:most])
+        return tuple(values)
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,7 +101,7 @@ def thresholds(
         speedup: the rate to beat, in tokens per plain step; None takes the best over all depths, no drafting
             among them, or that of no drafting where the acceptance is unknown.
     """
-    ratios = profile.dense(DEPTHS[-1] + 1)
+    ratios = profile.steps[: DEPTHS[-1] + 1]
     step = 0.0 if profile.includes_draft else draft_step
     drafts = [0.0] + [draft_ms(drafter_class, k, step) for k in range(1, len(ratios))]
     cost = [draft + ratio for draft, ratio in zip(drafts, ratios, strict=True)]

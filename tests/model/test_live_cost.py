@@ -1,0 +1,140 @@
+"""Profiles that build themselves, and fixed cost told from cost per token."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from tui.model.cost import CostKey, NoFit, ProfileError
+from tui.model.live_cost import LEAST_ROUNDS, LiveProfile, RoundCost, RoundSums
+
+KEY = CostKey("llama.cpp", "m.gguf", "RTX 3090", "b11434", 700)
+
+
+def grown() -> LiveProfile:
+    live = LiveProfile(KEY)
+    for ms in (27.0, 28.0, 29.0):
+        live = live.add(1, ms, 10)
+    return live.add(4, 60.0, 30).add(4, 66.0, 60).add(2, 33.0, LEAST_ROUNDS - 1)
+
+
+def test_profile_of_what_was_seen_often_enough() -> None:
+    profile = grown().profile("canary.log")
+    assert profile.batch == (1, 4)
+    assert profile.rounds == (30, 90)
+    assert profile.target_step_ms == pytest.approx(28.0)
+    assert profile.time_ratio[1] == pytest.approx(64.0 / 28.0)
+    assert profile.spread_ms == pytest.approx(((2 / 3) ** 0.5, 8**0.5))
+    assert profile.key == KEY
+    assert profile.provenance == "measured"
+
+
+def test_a_single_observation_has_no_spread() -> None:
+    live = LiveProfile(KEY).add(1, 20.0, 100).add(3, 25.0, 100)
+    assert live.profile("x").spread_ms == (None, None)
+
+
+def test_what_is_missing_is_said() -> None:
+    with pytest.raises(ProfileError, match="plain steps"):
+        LiveProfile(KEY).add(4, 60.0, 500).profile("x")
+    with pytest.raises(ProfileError, match="no size of draft"):
+        LiveProfile(KEY).add(1, 27.0, 500).profile("x")
+
+
+def test_merging_is_the_same_as_having_seen_both() -> None:
+    first, second = LiveProfile(KEY), LiveProfile(KEY)
+    whole = LiveProfile(KEY)
+    for i in range(40):
+        n, ms = 1 + 3 * (i % 2), 30.0 + i % 7
+        whole = whole.add(n, ms, i + 1)
+        if i < 15:
+            first = first.add(n, ms, i + 1)
+        else:
+            second = second.add(n, ms, i + 1)
+    merged, seen = first.merged(second).profile("x"), whole.profile("x")
+    assert merged.rounds == seen.rounds
+    assert merged.time_ratio == pytest.approx(seen.time_ratio)
+    assert merged.spread_ms == pytest.approx(seen.spread_ms)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        CostKey("llama.cpp", "other.gguf", "RTX 3090", "b11434", 700),
+        CostKey("llama.cpp", "m.gguf", "RTX 3090", "b12000", 700),
+        CostKey("llama.cpp", "m.gguf", None, "b11434", 700),
+        CostKey("llama.cpp", "m.gguf", "RTX 3090", "b11434", 30000),
+    ],
+)
+def test_costs_are_never_carried_over_to_another_setup(other: CostKey) -> None:
+    with pytest.raises(ProfileError, match="another setup"):
+        grown().merged(LiveProfile(other))
+
+
+def test_fixed_cost_is_told_from_cost_per_token() -> None:
+    noise = random.Random(7)
+    sums = RoundSums()
+    for _ in range(400):
+        length = noise.randint(1, 8)
+        sums = sums.add(length, 48.0 + 4.0 * length + noise.gauss(0, 2.0))
+    fit = sums.fit()
+    assert isinstance(fit, RoundCost)
+    assert fit.fixed_error_ms is not None
+    assert fit.per_token_error_ms is not None
+    assert fit.fixed_ms == pytest.approx(48.0, abs=3 * fit.fixed_error_ms)
+    assert fit.per_token_ms == pytest.approx(4.0, abs=3 * fit.per_token_error_ms)
+    assert 0.1 < fit.fixed_error_ms < 0.4
+    assert fit.lengths == (1, 8)
+    assert fit.overhead_ms(28.0) == pytest.approx(20.0, abs=1.0)
+    assert fit.overhead_shown(28.0) is True
+    assert fit.overhead_shown(48.5) is False
+
+
+def test_rounds_weigh_as_many_as_they_stand_for() -> None:
+    grouped = RoundSums().add(1, 50.0, 3).add(2, 60.0, 1).add(4, 71.0, 2)
+    single = RoundSums()
+    for length, ms, count in ((1, 50.0, 3), (2, 60.0, 1), (4, 71.0, 2)):
+        for _ in range(count):
+            single = single.add(length, ms)
+    one, other = grouped.fit(), single.fit()
+    assert isinstance(one, RoundCost)
+    assert isinstance(other, RoundCost)
+    assert (one.fixed_ms, one.per_token_ms) == pytest.approx((other.fixed_ms, other.per_token_ms))
+
+
+def test_merged_sums_fit_like_the_whole() -> None:
+    points = [(1.0, 41.0), (3.0, 52.0), (2.0, 44.0), (7.0, 70.0), (5.0, 61.0)]
+    whole, left, right = RoundSums(), RoundSums(), RoundSums()
+    for i, (length, ms) in enumerate(points):
+        whole = whole.add(length, ms)
+        left, right = (left.add(length, ms), right) if i < 2 else (left, right.add(length, ms))
+    one, other = whole.fit(), left.merged(right).fit()
+    assert isinstance(one, RoundCost)
+    assert isinstance(other, RoundCost)
+    assert one.fixed_ms == pytest.approx(other.fixed_ms)
+    assert one.fixed_error_ms == pytest.approx(other.fixed_error_ms)
+
+
+def test_digits_survive_large_times() -> None:
+    sums = RoundSums()
+    for length in (1, 2, 3, 4):
+        sums = sums.add(length, 1e9 + length)
+    fit = sums.fit()
+    assert isinstance(fit, RoundCost)
+    assert fit.per_token_ms == pytest.approx(1.0, rel=1e-6)
+
+
+def test_equal_lengths_are_refused() -> None:
+    fit = RoundSums().add(3, 100.0).add(3, 110.0).add(3, 120.0).fit()
+    assert isinstance(fit, NoFit)
+    assert "every round drafted 3" in fit.reason
+    assert isinstance(RoundSums().fit(), NoFit)
+
+
+def test_two_observations_leave_no_error_to_tell() -> None:
+    fit = RoundSums().add(3, 140.94, 300).add(5, 167.48, 300).fit()
+    assert isinstance(fit, RoundCost)
+    assert fit.per_token_ms == pytest.approx(13.27)
+    assert fit.fixed_error_ms is None
+    assert fit.overhead_shown(47.0) is None
