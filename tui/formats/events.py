@@ -190,5 +190,7 @@ def harmless(text: str, limit: int = 200) -> str:
         text: anything a log or server sent.
         limit: most characters of the result.
     """
-    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text[:limit])
+    shown = "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text[:limit]
+    )
     return shown[:limit]
