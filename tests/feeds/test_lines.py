@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.feeds.items import Items, data, kinds, notice, offsets
-from tui.feeds.lines import LINE_LIMIT, LineSplitter, read_file, read_stream
+from tui.feeds.lines import LINE_LIMIT, LineSplitter, read_file, read_stream, why_unreadable
 from tui.feeds.protocol import Block, FeedError, Notice
 
 if TYPE_CHECKING:
@@ -126,6 +126,17 @@ def test_a_missing_file_says_what_to_do(tmp_path: Path) -> None:
 def test_a_directory_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(FeedError, match=r"is a directory; name the logs in it, as in '.*/\*\.log'"):
         list(read_file("log", tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (PermissionError(13, "Permission denied"), "log may not be read by this user; run as one who may"),
+        (OSError(5, "Input/output error"), "log cannot be read: Input/output error"),
+    ],
+)
+def test_other_reasons_are_told_in_words(error: OSError, words: str) -> None:
+    assert words in why_unreadable("log", error)
 
 
 def test_a_hostile_name_is_harmless_in_the_error(tmp_path: Path) -> None:

@@ -106,13 +106,24 @@ def test_without_a_terminal_it_says_so() -> None:
     assert b"no terminal for the keys; run it in a terminal" in child.stdout
 
 
-def test_nothing_piped_in_says_how_to_use_it() -> None:
-    _, terminal = pty.openpty()
-    code = "from tui.feeds.stdin import *\ntry: take_over_stdin()\nexcept FeedError as error: print(error)"
+@pytest.mark.parametrize("use", ["take_over_stdin()", "list(read_stdin())"])
+def test_nothing_piped_in_says_how_to_use_it(use: str) -> None:
+    keyboard, terminal = pty.openpty()
+    code = f"from tui.feeds.stdin import *\ntry: {use}\nexcept FeedError as error: print(error)"
     child = subprocess.run(
         [sys.executable, "-c", code], stdin=terminal, capture_output=True, start_new_session=True, timeout=30
     )
+    os.close(keyboard)
+    os.close(terminal)
     assert b"podman logs -f NAME | spectop -" in child.stdout
+
+
+async def test_a_terminal_is_never_read_as_a_log() -> None:
+    keyboard, terminal = pty.openpty()
+    items = [item async for item in StdinFeed(terminal).read()]
+    assert kinds(items) == ["failed"]
+    os.close(keyboard)
+    os.close(terminal)
 
 
 def test_commands_that_end_read_standard_input_whole() -> None:

@@ -34,10 +34,15 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something happened to the source: it is awaited, was opened, rotated, truncated, is gone, ...
+    """Something happened to the source.
 
     Attributes:
-        text: for people, with what to do about it where something can be done.
+        kind: waiting (there is nothing to read yet), opened, caught_up (what was there when it was opened
+            has been read: what follows is live), rotated (another file stands in its place and is read from
+            its start), truncated (in place; read from its start), gone (deleted and awaited), oversize (a
+            line was left out for its length), ended (there is no more), failed (it cannot be read).
+        text: for people, with what to do about it where something can be done; safe to print.
+        offset: where in the source: of an oversize line its start, of a truncation how far it had been read.
     """
 
     source: str

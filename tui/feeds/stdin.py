@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 SOURCE = "-"
 _STDIN = 0
+_NOTHING_PIPED = "nothing is piped in; use - as in: podman logs -f NAME | spectop -"
 
 
 class NoTerminalError(FeedError):
@@ -35,7 +36,7 @@ def take_over_stdin() -> int:
         FeedError: nothing is piped in.
     """
     if os.isatty(_STDIN):
-        raise FeedError("nothing is piped in; use - as in: podman logs -f NAME | spectop -")
+        raise FeedError(_NOTHING_PIPED)
     try:
         pipe = os.dup(_STDIN)
     except OSError as error:
@@ -57,8 +58,10 @@ def read_stdin() -> Iterator[Block | Notice]:
     """Read standard input to its end, for commands that print and end; waits for what is to come.
 
     Raises:
-        FeedError: it is closed or cannot be read.
+        FeedError: it is a terminal, closed, or cannot be read.
     """
+    if os.isatty(_STDIN):
+        raise FeedError(_NOTHING_PIPED)
     try:
         with io.FileIO(_STDIN, closefd=False) as stream:
             yield from read_stream(SOURCE, stream)
@@ -73,12 +76,16 @@ class StdinFeed:
         """Nothing is read yet.
 
         Args:
-            fd: the pipe, from `take_over_stdin`; closed at the end. Without it standard input itself.
+            fd: the pipe, from `take_over_stdin`; closed at the end. Without it standard input itself, which
+                must be a pipe still.
         """
         self._fd = fd
 
     async def read(self) -> AsyncIterator[Block | Notice]:
         """Yield blocks and notices until the pipe is closed; `caught_up` when it is first found empty."""
+        if os.isatty(self._fd):
+            yield Notice(SOURCE, "failed", _NOTHING_PIPED)
+            return
         splitter = LineSplitter(SOURCE)
         ready = select.poll()
         ready.register(self._fd, select.POLLIN)
