@@ -30,8 +30,9 @@ Basis = Literal["decode", "delivered"]
 Stratum = Literal["alone", "2", "3-4", "5+", "unknown"]
 STRATA: tuple[Stratum, ...] = get_args(Stratum)
 
-HIGH_CORRELATION = 0.3
-"""Lag-1 correlation above which the interval errs more often than it says (9 to 14 % at .6)."""
+HIGH_CORRELATION = 0.25
+"""Lag-1 correlation of x above which the interval errs more often than it says: 9 to 14 % where the rates
+correlate by .6, which lengths of every size dilute to about .3 in x."""
 OTHER_MIX = 0.2
 """Share of requests at another concurrency from which on the mixes are called different."""
 _FORESEEABLE = 100_000
@@ -141,9 +142,9 @@ class _Side:
             return f"no {self.name} request to compare"
         if self.sums is None or (self.sums.n >= 2 and self.sums.n_effective >= rules.min_requests):
             return ""
-        return (
-            f"{self.name} has {self.sums.n_effective:.1f} effective requests of {rules.min_requests:g} needed"
-        )
+        # Cut, not rounded: 19.96 must not read as 20.
+        effective = math.floor(10 * self.sums.n_effective) / 10
+        return f"{self.name} has {effective:.1f} effective requests of {rules.min_requests:g} needed"
 
     def requests_missing(self, rules: Rules) -> float:
         """More requests of the present lengths until this arm may be judged; infinite if none can come."""
@@ -258,17 +259,19 @@ def _outcome(old: _Side, new: _Side, ratio: float | None, other: float | None, r
     half = _half(old, new, 0, rules)
     low, high = (math.exp(math.log(ratio) + end) for end in (-half, half))
     interval = (low, high)
+    if 1 - rules.effect <= low and high <= 1 + rules.effect:
+        outcome = _Outcome("EVEN", f"the rates differ by less than {rules.effect:.0%}", interval)
+    elif low > 1:
+        outcome = _Outcome("PASS", f"the canary is faster: at least {low:.2f}x", interval)
+    elif high < 1:
+        outcome = _Outcome("FAIL", f"the canary is slower: at most {high:.2f}x", interval)
+    else:
+        words = f"anything from {low:.2f}x to {high:.2f}x is possible"
+        return _Outcome("INCONCLUSIVE", words, interval, _requests_needed(old, new, ratio, rules))
     if other is not None and _disagree(ratio, other, rules.effect):
         words = f"decode rate says {ratio:.2f}x, delivered rate {other:.2f}x: they disagree"
         return _Outcome("INCONCLUSIVE", words, interval)
-    if 1 - rules.effect <= low and high <= 1 + rules.effect:
-        return _Outcome("EVEN", f"the rates differ by less than {rules.effect:.0%}", interval)
-    if low > 1:
-        return _Outcome("PASS", f"the canary is faster: at least {low:.2f}x", interval)
-    if high < 1:
-        return _Outcome("FAIL", f"the canary is slower: at most {high:.2f}x", interval)
-    words = f"anything from {low:.2f}x to {high:.2f}x is possible"
-    return _Outcome("INCONCLUSIVE", words, interval, _requests_needed(old, new, ratio, rules))
+    return outcome
 
 
 def _disagree(ratio: float, other: float, effect: float) -> bool:
