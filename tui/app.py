@@ -1,0 +1,235 @@
+"""The application: it takes snapshots, holds the shown one still while paused, and wires the keys."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+from textual.app import App, SystemCommand
+from textual.binding import Binding, BindingType
+from textual.filter import Monochrome, NoColor
+
+from tui.panels.requests import RequestsPanel
+from tui.panels.whatif import WhatIfPanel
+from tui.render import alerts, plot
+from tui.render.glyphs import ASCII, UNICODE
+from tui.render.themes import COLOURLESS, DARK, load_themes
+from tui.screens.help import HelpScreen
+from tui.screens.incumbent import IncumbentScreen
+from tui.screens.main import MainScreen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from textual.screen import Screen
+
+    from tui.model.whatif import WhatIf
+    from tui.session.snapshot import Snapshot
+
+PACE_S = 0.5
+"""The screen changes at most this often, whatever the log's rate."""
+
+
+class Watch(Protocol):
+    """Who follows the sources."""
+
+    async def run(self) -> None:
+        """Follow all sources until cancelled; never raises for a source's fault."""
+        ...
+
+    def snapshot(self) -> Snapshot:
+        """Everything known now; cheap."""
+        ...
+
+    def set_incumbent(self, text: str) -> None:
+        """Take a typed rate, a log's path or drafter:NAME; ValueError tells why not."""
+        ...
+
+    def freeze_incumbent(self, view: int) -> None:
+        """The present arm of that view becomes the incumbent."""
+        ...
+
+    def offer_incumbent(self, view: int) -> None:
+        """The offered earlier arm of that view becomes the incumbent."""
+        ...
+
+
+class SpectopApp(App[None]):
+    """spectop on a terminal."""
+
+    TITLE = "spectop"
+    CSS_PATH = "screens/spectop.tcss"
+    ENABLE_COMMAND_PALETTE = True
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("question_mark,f1", "help", "help", id="help", tooltip="All keys", key_display="?"),
+        Binding("q", "quit", "quit", id="quit", tooltip="Leave"),
+        Binding("ctrl+c", "quit", "quit", show=False, priority=True, id="quit.now", tooltip="Leave"),
+        Binding(
+            "ctrl+z",
+            "suspend_process",
+            "suspend",
+            show=False,
+            id="suspend",
+            tooltip="To the shell; fg returns",
+        ),
+        Binding("T", "next_theme", "theme", show=False, id="theme", tooltip="The next theme"),
+        Binding(
+            "e", "picture_file", "picture", show=False, id="export", tooltip="Write the screen as an SVG file"
+        ),
+    ]
+
+    def __init__(
+        self,
+        watch: Watch | None,
+        *,
+        ascii: bool = False,  # noqa: A002  # the option's name
+        theme: str | None = None,
+        what_if_only: WhatIf | None = None,
+        quiet: bool = False,
+    ) -> None:
+        """Nothing is followed before the screen stands.
+
+        Args:
+            watch: who follows the sources; None for the what-if pane alone.
+            ascii: draw with ASCII only; a terminal that is not UTF-8 gets that anyway.
+            theme: a theme's name; None chooses by the terminal.
+            what_if_only: inputs of the what-if pane when there is no source.
+            quiet: no toasts and no bell for alerts.
+        """
+        super().__init__()
+        self.animation_level = "none"
+        self.watch_sources = watch
+        self.quiet = quiet
+        self.glyphs = ASCII if ascii or not _speaks_utf8() else UNICODE
+        self.set_class(self.glyphs.ascii, "-ascii")
+        self.live: Snapshot | None = None
+        self.shown: Snapshot | None = None
+        self.paused = False
+        self.main = MainScreen(self.glyphs, what_if_only)
+        self._set_themes(theme)
+
+    def _set_themes(self, wanted: str | None) -> None:
+        for name in list(self.available_themes):
+            self.unregister_theme(name)
+        for theme in load_themes():
+            self.register_theme(theme)
+        few = self.console.color_system in (None, "standard")
+        self.theme = wanted or (COLOURLESS if self.no_color or few else DARK)
+        if self.no_color:
+            # Textual chose its filter before it knew the theme; greys are colours too.
+            self._filters = [NoColor() if isinstance(f, Monochrome) else f for f in self._filters]
+
+    def get_default_screen(self) -> Screen[None]:
+        """The main screen."""
+        return self.main
+
+    def on_mount(self) -> None:
+        """Start to follow, and to look twice a second."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, partial(self.exit, return_code=128 + number))
+        if self.watch_sources is None:
+            self.main.show(None)
+        else:
+            self.run_worker(self.watch_sources.run(), name="watch", exit_on_error=True)
+            self.take()
+            self.set_interval(PACE_S, self.take)
+        if not plot.loaded():
+            self.call_after_refresh(self._load_plots)
+
+    def on_unmount(self) -> None:
+        """Hand the signals back."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            loop.remove_signal_handler(number)
+
+    async def _load_plots(self) -> None:
+        await asyncio.to_thread(plot.load)
+        self.main.redraw()
+
+    def take(self) -> None:
+        """Look at what is known now; while paused the screen keeps what it shows."""
+        if self.watch_sources is None:
+            return
+        before, self.live = self.live, self.watch_sources.snapshot()
+        for alert in alerts.between(before, self.live):
+            self.alert(alert.text, alert.severity)
+        if not self.paused or self.shown is None:
+            self.shown = self.live
+        since = _requests(self.live) - _requests(self.shown)
+        self.main.show(self.shown, since if self.paused else None)
+
+    def alert(self, text: str, severity: alerts.Severity) -> None:
+        """Tell something that happened, with a toast and the bell."""
+        if not self.quiet:
+            self.notify(text, severity=severity, markup=False)
+            self.bell()
+
+    def action_pause(self) -> None:
+        """Hold the screen still, or let it go on."""
+        self.paused = not self.paused
+        self.take()
+
+    def action_incumbent(self) -> None:
+        """Ask what has to be beaten."""
+        if self.watch_sources is None:
+            return
+        index = self.main.current
+        views = () if self.shown is None else self.shown.views
+        view = views[index] if index < len(views) else None
+        dialog = IncumbentScreen(self.watch_sources, index, view, self.glyphs)
+        self.push_screen(dialog, lambda is_set: self.take() if is_set else None)
+
+    def action_help(self) -> None:
+        """All keys."""
+        sections = (
+            ("everywhere", [*MainScreen.BINDINGS, *SpectopApp.BINDINGS]),
+            ("in the what-if panel (5)", WhatIfPanel.BINDINGS),
+            ("in the requests panel (6)", RequestsPanel.BINDINGS),
+        )
+        self.push_screen(HelpScreen(sections))
+
+    def action_next_theme(self) -> None:
+        """The next theme by name."""
+        names = sorted(self.available_themes)
+        self.theme = names[(names.index(self.theme) + 1) % len(names)]
+        self.notify(f"theme: {self.theme}", markup=False, timeout=2)
+
+    def action_picture_file(self) -> None:
+        """Write the screen as an SVG into the current folder."""
+        try:
+            path = self.save_screenshot(path=str(Path.cwd()))
+        except OSError as error:
+            self.notify(f"no picture: {error}", severity="error", markup=False)
+        else:
+            self.notify(f"picture: {path}", markup=False)
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:  # noqa: ARG002  # Textual's
+        """What the palette offers."""
+        yield SystemCommand("Pause", "Hold the screen still, or let it go on (space)", self.action_pause)
+        yield SystemCommand("Incumbent", "Set what has to be beaten (b)", self.action_incumbent)
+        for panel in self.main.columns[0].panels:
+            name, number = panel.label.capitalize(), panel.number
+            yield SystemCommand(name, f"Go to panel {number}", partial(self.main.action_panel, number))
+        for name in sorted(self.available_themes):
+            yield SystemCommand(
+                f"Theme: {name}", "Change the colours (T)", partial(setattr, self, "theme", name)
+            )
+        yield SystemCommand("Help", "All keys (?)", self.action_help)
+        yield SystemCommand("Picture", "Write the screen as an SVG file (e)", self.action_picture_file)
+        yield SystemCommand("Quit", "Leave (q)", self.action_quit)
+
+
+def _requests(snapshot: Snapshot) -> int:
+    return sum(view.source.requests for view in snapshot.views)
+
+
+def _speaks_utf8() -> bool:
+    """Whether the terminal can show more than ASCII; the Linux console has no small blocks."""
+    encoding = getattr(sys.__stderr__, "encoding", None) or "ascii"
+    return "utf" in encoding.lower() and os.environ.get("TERM") != "linux"

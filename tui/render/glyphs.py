@@ -1,0 +1,61 @@
+"""The characters that pictures are made of: one table for UTF-8 terminals, one for ASCII."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Glyphs:
+    """One set of characters.
+
+    Attributes:
+        ascii: nothing outside ASCII may reach the terminal.
+        levels: a cell filled from the bottom, lowest to full, without the empty one.
+        dots: pictures with a line in them are made of braille dots, 2 x 4 a cell.
+        bar: a cell filled from the left, least to full, without the empty one.
+        reference: a piece of the line where there are no dots.
+        mark: a vertical line on a gauge.
+        plot: the marker plotext draws curves with.
+        ellipsis: what stands where text was cut.
+        cursor: points at the chosen row.
+    """
+
+    ascii: bool
+    levels: str
+    dots: bool
+    bar: str
+    reference: str
+    mark: str
+    track: str
+    plot: str
+    ellipsis: str
+    cursor: str
+
+
+UNICODE = Glyphs(
+    ascii=False,
+    levels="▁▂▃▄▅▆▇█",
+    bar="▏▎▍▌▋▊▉█",
+    reference="─",
+    dots=True,
+    mark="┃",
+    track="┄",
+    plot="braille",
+    ellipsis="…",
+    cursor="▸",
+)
+ASCII = Glyphs(
+    ascii=True,
+    levels=".:|",
+    bar="#",
+    reference="-",
+    dots=False,
+    mark="!",
+    track=".",
+    plot="*",
+    ellipsis="~",
+    cursor=">",
+)
+FRAME_TO_ASCII = str.maketrans("─│┌┐└┘├┤┬┴┼", "-|+++++++++")
+"""Box drawing that plotext frames its pictures with, and what stands for it."""

@@ -1,0 +1,205 @@
+"""The top lines: the answer, the reason in words, and who is speaking."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+
+from tui.render import numbers
+from tui.render.text import clean, fitting, line, split
+
+if TYPE_CHECKING:
+    from tui.model.comparison import Judged, Judgement
+    from tui.render.glyphs import Glyphs
+    from tui.render.scene import Scene
+    from tui.render.text import Part
+    from tui.session.snapshot import ArmView, SourceState, View
+
+_VERDICTS = {
+    "PASS": ("pays", "$good bold reverse"),
+    "FAIL": ("loses", "$bad bold reverse"),
+    "EVEN": ("no difference that matters", "bold reverse"),
+    "INCONCLUSIVE": ("cannot tell yet", "$warn bold reverse"),
+    "NO_DATA": ("too little to judge", "$warn bold reverse"),
+}
+
+
+def draw(scene: Scene, width: int, height: int) -> list[Content]:
+    """As many of the lines as fit, the answer first."""
+    view, glyphs = scene.view, scene.glyphs
+    if view is None:
+        return [line(width, glyphs, ("no source: what if alone", "$muted"))]
+    lines = [_answer(scene, view, width), _why(view, width, glyphs), _source(scene, view, width)]
+    lines += [line(width, glyphs, ("note  ", "$warn bold"), clean(text, glyphs)) for text in warnings(view)]
+    return lines[:height]
+
+
+def warnings(view: View | None) -> tuple[str, ...]:
+    """What the reader must know before acting; shown a line each."""
+    return () if view is None or view.judgement is None else view.judgement.warnings
+
+
+def _answer(scene: Scene, view: View, width: int) -> Content:
+    glyphs = scene.glyphs
+    paused: list[Part] = []
+    if scene.paused is not None:
+        paused = [" ", (f" PAUSED +{scene.paused} ", "$warn bold reverse")]
+    arm = view.canary
+    if arm is None:
+        return split(width, glyphs, [_waiting(view.source, glyphs)], paused)
+    incumbent = view.incumbent
+    if incumbent is None:
+        own = numbers.rate(arm.decode_tok_s)
+        left: list[Part] = [("no incumbent", "$warn bold"), "  ", (f"{own} tok/s", "$canary bold"), " decode"]
+        left.append(("   b sets what to beat", ""))
+        if view.offered:
+            left.append((f": {clean(view.offered, glyphs)} is offered", "$muted"))
+        return split(width, glyphs, left, paused)
+    judgement = view.judgement
+    if judgement is None:
+        return split(width, glyphs, _unjudged(view, arm), paused)
+    right = paused or [(f"  {_counted(judgement)}", "$muted")]
+    room = width - Content.assemble(*right).cell_length
+    return split(width, glyphs, fitting(room, _judged(judgement, arm)), right)
+
+
+def _waiting(source: SourceState, glyphs: Glyphs) -> Part:
+    match source.state:
+        case "waiting" | "failed":
+            return (clean(source.message, glyphs) or f"{source.state}: no such log yet", "$warn bold")
+        case "ended":
+            return ("the source ended without a finished request", "$warn bold")
+        case _:
+            return ("waiting for the first finished request", "bold")
+
+
+def _unjudged(view: View, arm: ArmView) -> list[Part]:
+    incumbent = view.incumbent
+    own, beaten = arm.decode_tok_s, None if incumbent is None else incumbent.decode_tok_s
+    if view.basis == "delivered":
+        own, beaten = arm.delivered_tok_s, None if incumbent is None else incumbent.delivered_tok_s
+    if view.ratio is None:
+        said = (incumbent.message if incumbent else "") or "no ratio yet"
+        return [(said, "$warn bold"), f"  {numbers.rate(own)} tok/s {view.basis}"]
+    style = {"good": "$good bold", "bad": "$bad bold"}.get(numbers.side(view.ratio) or "", "bold")
+    return [
+        (numbers.ratio(view.ratio), style),
+        (", not judged yet", "bold"),
+        "   ",
+        (f"{numbers.rate(own)} tok/s", "$canary bold"),
+        ", incumbent ",
+        (numbers.rate(beaten), "$incumbent bold"),
+        (f"  {view.basis}", "$muted"),
+    ]
+
+
+def _judged(judgement: Judgement, arm: ArmView) -> list[list[Part]]:
+    """Pieces, the most important first."""
+    words, style = _VERDICTS[judgement.verdict]
+    own, beaten = _rate_of(judgement.canary, judgement), _rate_of(judgement.incumbent, judgement)
+    if own is None:
+        own = arm.delivered_tok_s if judgement.basis == "delivered" else arm.decode_tok_s
+    pieces: list[list[Part]] = [[(f" {judgement.verdict} ", style)]]
+    if judgement.ratio is None:
+        pieces.append([(f" {words}", "bold")])
+    else:
+        pieces.append(
+            [(f" {numbers.ratio(judgement.ratio)}", "bold"), f" {numbers.interval(judgement.interval)}"]
+        )
+    pieces.append([f"  {judgement.basis} ", (numbers.rate(own), "$canary bold")])
+    pieces.append([" against ", (numbers.rate(beaten), "$incumbent bold"), " tok/s"])
+    if judgement.stratum not in (None, "unknown"):
+        pieces.append([(f"  {_stratum(judgement)}", "$muted")])
+    return pieces
+
+
+def _rate_of(judged: Judged, judgement: Judgement) -> float | None:
+    return judged.delivered_tok_s if judgement.basis == "delivered" else judged.rate_tok_s
+
+
+def _stratum(judgement: Judgement) -> str:
+    return "alone" if judgement.stratum == "alone" else f"{judgement.stratum} in flight"
+
+
+def _counted(judgement: Judgement) -> str:
+    """N of each arm, and what was left out."""
+    out = sum(judgement.canary.left_out.values()) + sum(judgement.incumbent.left_out.values())
+    counts = f"n {judgement.incumbent.requests}+{judgement.canary.requests}"
+    if judgement.incumbent.n_effective is None:
+        counts = f"n {judgement.canary.requests}"
+    return f"{counts}, {out} out" if out else counts
+
+
+def _why(view: View, width: int, glyphs: Glyphs) -> Content:
+    judgement, arm = view.judgement, view.canary
+    if arm is None:
+        return line(width, glyphs)
+    if judgement is not None and judgement.verdict in ("NO_DATA", "INCONCLUSIVE"):
+        return line(width, glyphs, ("why   ", "$muted"), clean(judgement.reason, glyphs))
+    return line(width, glyphs, ("why   ", "$muted"), *_reason(arm, glyphs))
+
+
+def _reason(arm: ArmView, glyphs: Glyphs) -> list[Part]:
+    """From what a round commits against what it must."""
+    round_ms, commit, needed = arm.steps.round_ms, arm.mean_accepted_length, arm.commit_needed
+    if not arm.drafted:
+        return ["nothing was drafted: these are plain steps"]
+    if commit.value is None:
+        return [f"what a round commits is unknown: {clean(commit.note, glyphs)}"]
+    commits = (numbers.tokens(commit.value), "bold")
+    if round_ms.value is None:
+        return ["a round commits ", commits, f"; its time is unknown: {clean(round_ms.note, glyphs)}"]
+    parts: list[Part] = [
+        "a round takes ",
+        (f"{_whole_ms(round_ms.value)} ms", "bold"),
+        " and commits ",
+        commits,
+    ]
+    if needed.value is None:
+        return parts
+    must = (numbers.tokens(needed.value), "$incumbent bold")
+    depth = arm.depth.value
+    if commit.value >= needed.value:
+        return [*parts, "; ", must, " would break even"]
+    parts += ["; it must commit ", must]
+    return parts if depth is None else [*parts, f", K={depth:.0f} allows {depth + 1:.0f}"]
+
+
+def _whole_ms(value: float) -> str:
+    return numbers.significant(value, 3)
+
+
+def _source(scene: Scene, view: View, width: int) -> Content:
+    source, glyphs = view.source, scene.glyphs
+    name = clean(PurePath(source.name).name or source.name, glyphs)
+    if scene.of > 1:
+        name = f"{scene.number}/{scene.of} {name}"
+    depth = "" if source.depth.value is None else f"K={source.depth.value:.0f}"
+    server = " ".join(clean(word, glyphs, 40) for word in (source.engine, source.build) if word)
+    drafter = " ".join(word for word in (clean(source.drafter or "", glyphs, 40), depth) if word)
+    right: list[Part] = []
+    for word, style in _badges(source):
+        right += [" ", (word, style)]
+    problems = f"  {source.problems} problems" if source.problems else ""
+    right.append((f"  {source.requests} req", ""))
+    right.append((problems, "$warn"))
+    right.append((f"  {numbers.age(source.last_line_age_s)}", "$muted"))
+    model = clean(PurePath(source.model or "").name, glyphs, 60)
+    words = [word for word in (server, drafter, model) if word]
+    left: list[Part] = [(name, "bold"), *((f"  {word}", "$muted") for word in words)]
+    return split(width, glyphs, left, right)
+
+
+def _badges(source: SourceState) -> list[tuple[str, str]]:
+    badges = []
+    if source.state == "stale":
+        badges.append((f" STALE {numbers.age(source.last_line_age_s)} ", "$warn bold reverse"))
+    elif source.state != "live":
+        badges.append((f" {source.state.upper()} ", "bold reverse"))
+    if source.restarted:
+        badges.append((" RESTARTED ", "$warn bold reverse"))
+    if source.synthetic:
+        badges.append((" SYNTHETIC ", "$warn bold reverse"))
+    return badges

@@ -1,0 +1,342 @@
+"""The main screen: it holds what is shown and where the levers stand, and hands both to the panels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from textual import on
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+from textual.content import Content
+from textual.screen import Screen
+from textual.widgets import Footer, Input, Static
+
+from tui.model.whatif import WhatIf, answer
+from tui.panels.column import SourceColumn
+from tui.panels.drawn import Panel
+from tui.panels.requests import RequestsPanel
+from tui.panels.whatif import WhatIfPanel
+from tui.render import plot
+from tui.render.headline import warnings
+from tui.render.levers import NOTHING_KNOWN, LeverName, Levers, measured_p, parse, stepped
+from tui.render.scene import Scene
+from tui.screens.lines import LinesScreen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from textual import events
+    from textual.app import ComposeResult
+
+    from tui.render.glyphs import Glyphs
+    from tui.session.snapshot import Snapshot
+
+SMALLEST = (60, 16)
+_TWO_COLUMNS = 190
+_DEPTH = Binding.Group("depth", compact=True)
+_ACCEPTANCE = Binding.Group("acceptance", compact=True)
+
+
+class MainScreen(Screen[None]):
+    """Everything at a glance, one column a source."""
+
+    AUTO_FOCUS = ""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(
+            "k",
+            "step('depth', -1)",
+            "lower K",
+            group=_DEPTH,
+            id="depth.lower",
+            key_display="k/",
+            tooltip="One draft token less",
+        ),
+        Binding(
+            "K", "step('depth', 1)", "raise K", group=_DEPTH, id="depth.raise", tooltip="One draft token more"
+        ),
+        Binding(
+            "p",
+            "step('acceptance', -1)",
+            "lower p",
+            group=_ACCEPTANCE,
+            id="acceptance.lower",
+            key_display="p/",
+            tooltip="Acceptance p down by .01",
+        ),
+        Binding(
+            "P",
+            "step('acceptance', 1)",
+            "raise p",
+            group=_ACCEPTANCE,
+            id="acceptance.raise",
+            tooltip="Acceptance p up by .01",
+        ),
+        Binding("b", "incumbent", "incumbent", id="incumbent", tooltip="Set what has to be beaten"),
+        Binding(
+            "space", "app.pause", "pause", id="pause", tooltip="Hold the screen still; collecting goes on"
+        ),
+        Binding("6", "panel(6)", "requests", id="panel.6", tooltip="The finished requests"),
+        *(
+            Binding(
+                str(n), f"panel({n})", name, show=False, id=f"panel.{n}", tooltip=f"Go to the {name} panel"
+            )
+            for n, name in enumerate(("acceptance", "commit/round", "step times", "rate", "what if"), start=1)
+        ),
+        Binding(
+            "tab", "app.focus_next", "next panel", show=False, id="panel.next", tooltip="Go to the next panel"
+        ),
+        Binding(
+            "shift+tab",
+            "app.focus_previous",
+            "previous panel",
+            show=False,
+            id="panel.previous",
+            tooltip="Go to the previous panel",
+        ),
+        Binding(
+            "z", "zoom", "zoom", show=False, id="zoom", tooltip="Give the panel the whole screen, or back"
+        ),
+        Binding(
+            "escape", "back", "back", show=False, id="back", tooltip="Leave the zoom, the filter or the panel"
+        ),
+        Binding(
+            "slash",
+            "filter",
+            "filter",
+            show=False,
+            id="filter",
+            tooltip="Show only requests with these words",
+        ),
+        Binding("c", "drafter_class", "class", show=False, id="whatif.class", tooltip="Next drafter class"),
+        Binding("m", "picture", "picture", show=False, id="whatif.picture", tooltip="Rate over p, or over K"),
+        Binding(
+            "R", "live", "live", show=False, id="whatif.live", tooltip="All inputs back to the live values"
+        ),
+        Binding("n", "source(1)", "next source", show=False, id="source.next", tooltip="The next source"),
+        Binding(
+            "N",
+            "source(-1)",
+            "previous source",
+            show=False,
+            id="source.previous",
+            tooltip="The source before",
+        ),
+    ]
+
+    def __init__(self, glyphs: Glyphs, alone: WhatIf | None = None) -> None:
+        """Nothing is shown before the first `show`.
+
+        Args:
+            glyphs: the characters to draw with.
+            alone: inputs of the what-if pane when there is no source at all.
+        """
+        super().__init__()
+        self.glyphs = glyphs
+        self.alone = alone
+        self.shown: Snapshot | None = None
+        self.paused: int | None = None
+        self.current = 0
+        self.levers: dict[int, Levers] = {}
+        self.columns = (SourceColumn(classes="-first"), SourceColumn(classes="-second"))
+
+    def compose(self) -> ComposeResult:
+        """Two columns, the second only for two sources on a wide screen."""
+        with Container(id="columns"):
+            yield from self.columns
+        yield Static(id="too-small", markup=False)
+        yield Footer(compact=True, show_command_palette=False)
+
+    def on_mount(self) -> None:
+        """The pane alone has the whole screen."""
+        if self.alone is not None:
+            self.add_class("-alone")
+            self.columns[0].reach(self.columns[0].whatif)
+            self.columns[0].zoom(self.columns[0].whatif)
+
+    def show(self, snapshot: Snapshot | None, paused: int | None = None) -> None:
+        """Show a snapshot.
+
+        Args:
+            snapshot: None for the what-if pane alone.
+            paused: finished requests since the screen was paused; None while it is not.
+        """
+        self.shown, self.paused = snapshot, paused
+        self.redraw()
+
+    def redraw(self) -> None:
+        """Hand every visible column its scene."""
+        self.set_class(self._side_by_side, "-two")
+        indices = [self._first]
+        if self._side_by_side and self._first + 1 < self._sources:
+            indices.append(self._first + 1)
+        scenes = [self.scene(index) for index in indices]
+        notes = max(len(warnings(scene.view)) for scene in scenes)
+        for column, scene in zip(self.columns, scenes, strict=False):
+            column.show(scene, notes)
+
+    def scene(self, index: int) -> Scene:
+        """What the column of one source shows."""
+        views = () if self.shown is None else self.shown.views
+        view = views[index] if index < len(views) else None
+        levers = self.levers.get(index, Levers())
+        what = levers.over(self._live(index))
+        return Scene(
+            view=view,
+            levers=levers,
+            what=what,
+            answer=answer(what),
+            glyphs=self.glyphs,
+            number=index + 1,
+            of=max(1, len(views)),
+            paused=self.paused,
+            plots=plot.loaded(),
+        )
+
+    @property
+    def column(self) -> SourceColumn:
+        """The column that keys act on."""
+        return self.columns[min(self.current - self._first, 1)]
+
+    @property
+    def _sources(self) -> int:
+        return 0 if self.shown is None else len(self.shown.views)
+
+    @property
+    def _side_by_side(self) -> bool:
+        return self._sources > 1 and self.size.width >= _TWO_COLUMNS
+
+    @property
+    def _first(self) -> int:
+        """The source in the left column."""
+        return self.current - self.current % 2 if self._side_by_side else self.current
+
+    def _live(self, index: int) -> WhatIf:
+        if self.alone is not None:
+            return self.alone
+        views = () if self.shown is None else self.shown.views
+        live = views[index].what_if if index < len(views) else None
+        return live or NOTHING_KNOWN
+
+    def _set(self, change: Callable[[Levers, WhatIf], Levers]) -> None:
+        """Move levers and answer in this very handler."""
+        pane = self.column.whatif
+        levers = self.levers.get(self.current, Levers())
+        try:
+            self.levers[self.current] = change(levers, levers.over(self._live(self.current)))
+        except ValueError as error:
+            pane.complain(str(error))
+            return
+        if pane.cursor.complaint:
+            pane.complain("")
+        pane.show(self.scene(self.current))
+
+    def action_step(self, name: LeverName, direction: int) -> None:
+        """One step of one input."""
+        views = () if self.shown is None else self.shown.views
+        start = measured_p(views[self.current] if self.current < len(views) else None)
+        self._set(lambda levers, what: stepped(what, levers, name, direction, start))
+
+    def action_drafter_class(self) -> None:
+        """The next drafter class."""
+        self._set(lambda levers, what: levers.next_class(what))
+
+    def action_live(self) -> None:
+        """All levers back to what the log says."""
+        self._set(lambda _levers, _what: Levers())
+
+    def action_picture(self) -> None:
+        """The other picture."""
+        self.column.whatif.swap_picture()
+
+    @on(WhatIfPanel.Stepped)
+    def _stepped(self, message: WhatIfPanel.Stepped) -> None:
+        self.action_step(message.name, message.direction)
+
+    @on(WhatIfPanel.Typed)
+    def _typed(self, message: WhatIfPanel.Typed) -> None:
+        self._set(lambda levers, _: levers.with_value(message.name, parse(message.name, message.text)))
+
+    @on(Panel.Chosen)
+    def _chosen(self, message: Panel.Chosen) -> None:
+        if self.columns[1] in (message.control or self).ancestors and self._side_by_side:
+            self.current = self._first + 1
+        elif self._side_by_side:
+            self.current = self._first
+
+    def action_panel(self, number: int) -> None:
+        """Focus a panel of the column."""
+        self.column.reach(self.column.panels[number - 1])
+
+    def action_zoom(self) -> None:
+        """Zoom the focused panel, or back."""
+        if self.column.zoomed is not None:
+            self.action_back()
+        elif isinstance(self.focused, Panel):
+            self.column.zoom(self.focused)
+
+    def action_back(self) -> None:
+        """Leave the filter, the zoom, then the panel."""
+        column = self.column
+        if self.focused is column.filter or column.requests.wanted:
+            self._end_filter()
+        elif column.zoomed is not None and self.alone is None:
+            column.zoom(None)
+            self.set_focus(None)
+        else:
+            self.set_focus(None)
+
+    def action_filter(self) -> None:
+        """Type words that requests must have."""
+        column = self.column
+        column.reach(column.requests)
+        column.query_one(".table").add_class("-filtering")
+        column.filter.focus()
+
+    def _end_filter(self) -> None:
+        column = self.column
+        column.filter.value = ""
+        column.query_one(".table").remove_class("-filtering")
+        column.requests.filter("")
+        column.requests.focus()
+
+    @on(Input.Changed, ".filter")
+    def _filtered(self, event: Input.Changed) -> None:
+        self.column.requests.filter(event.value)
+
+    @on(Input.Submitted, ".filter")
+    def _filter_taken(self) -> None:
+        self.column.requests.focus()
+
+    @on(RequestsPanel.Opened)
+    def _opened(self, message: RequestsPanel.Opened) -> None:
+        row = message.row
+        name = "" if row.request.task is None else f", task {row.request.task}"
+        lines = row.request.raw or ("(the lines were not kept)",)
+        self.app.push_screen(LinesScreen(f"request {row.number}{name}", lines, self.glyphs))
+
+    def action_source(self, by: int) -> None:
+        """The next source, or the one before."""
+        if self._sources > 1:
+            self.current = (self.current + by) % self._sources
+            self.redraw()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """What makes no sense now is neither shown nor done."""
+        if action == "source":
+            return self._sources > 1
+        if self.alone is not None and action in ("panel", "filter", "zoom", "incumbent", "app.pause"):
+            return False
+        return super().check_action(action, parameters)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Below the smallest size, say so and nothing else."""
+        width, height = event.size
+        small = width < SMALLEST[0] or height < SMALLEST[1]
+        self.set_class(small, "-too-small")
+        if small:
+            text = f"too small: {width} x {height}\nspectop needs {SMALLEST[0]} x {SMALLEST[1]}; q quits"
+            self.query_one("#too-small", Static).update(Content(text))
+        self.redraw()
+
+
+PictureKind = Literal["p", "K"]
