@@ -1,0 +1,1 @@
+"""Before the arithmetic: can this drafter be attached at all, and is it the right one?"""
