@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui.model.figures import DrafterClass, Figure, RootSpan, Span
-from tui.model.whatif import ASSUMED_VERIFY_FACTOR, Measured, WhatIf, answer, at_factor
+from tui.model.whatif import ASSUMED_VERIFY_FACTOR, Measured, WhatIf, answer, at_factor, rate_of
 
 INF = math.inf
 
@@ -231,6 +231,11 @@ def test_an_assumed_factor_gives_bands_and_names_what_replaces_it() -> None:
     assert found.best_depth is found.best_rate_tok_s is None
     assert found.head_room is not None
     assert found.head_room.low < 0 < found.head_room.high
+
+
+@pytest.mark.parametrize("what", [TYPED, LIVE, ROUND_ONLY, dataclasses.replace(LIVE, depth=5)])
+def test_a_picture_shows_the_rate_of_the_answer(what: WhatIf) -> None:
+    assert rate_of(what) == answer(what).rate_tok_s is not None
 
 
 def test_the_sharp_figure_of_an_assumed_factor_exists_for_scripts_alone() -> None:

@@ -128,7 +128,7 @@ class _Cost(NamedTuple):
 
 
 def answer(what: WhatIf, *, depths: tuple[int, ...] = (1, 3, 7)) -> Answer:
-    """Recompute everything from the inputs; microseconds, called in key handlers.
+    """Recompute everything from the inputs, fast enough for a key handler.
 
     Args:
         what: the inputs.
@@ -161,6 +161,11 @@ def answer(what: WhatIf, *, depths: tuple[int, ...] = (1, 3, 7)) -> Answer:
         assumed=_assumed(what, (cost, *others.values())),
         replaces=next((each.replaces for each in (cost, *others.values()) if each.replaces), ""),
     )
+
+
+def rate_of(what: WhatIf) -> Span | None:
+    """The rate alone, as `answer` gives it but without the search for the best depth: for pictures."""
+    return _rate(what, _commit(what)(what.depth), _mean_pass(what, what.depth).span)
 
 
 def at_factor(what: WhatIf) -> WhatIf:
