@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import glob
 import time
 from functools import partial
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from tui.model.comparison import Basis
+    from tui.recorder import Recorder
     from tui.session.snapshot import Snapshot, State
 
 STDIN = "-"
@@ -124,7 +126,11 @@ def _problems(notice: Notice) -> Iterator[Problem]:
 
 
 class Watch:
-    """Follows sources and answers with snapshots; one per screen."""
+    """Follows sources and answers with snapshots; one per screen.
+
+    Attributes:
+        recorder: keeps what comes, when set before `run`; its end is told by a notice.
+    """
 
     def __init__(
         self,
@@ -133,6 +139,7 @@ class Watch:
         *,
         basis: Basis = "decode",
         backfill: int | None = 200,
+        stdin: int | None = None,
         clock: Callable[[], float] = time.time,
         on_events: Callable[[list[Event]], None] | None = None,
         on_notice: Callable[[str], None] | None = None,
@@ -144,17 +151,20 @@ class Watch:
             policy: how requests are read and judged.
             basis: what a typed incumbent counts.
             backfill: finished requests of an existing log to start with; None reads logs whole.
+            stdin: the pipe that "-" means, where the keyboard has taken its place.
             clock: the present, seconds since the epoch.
-            on_events: called with all events as they come (the recorder).
+            on_events: called with all events as they come.
             on_notice: called with words about sources that are awaited, gone or unreadable.
         """
         self.session = Session(policy)
+        self.recorder: Recorder | None = None
         self._basis: Basis = basis
         self._clock = clock
         self._on_events = on_events
         self._on_notice = on_notice
         self._readers: dict[str, LogReader] = {}
         self._ends: dict[str, int] = {}
+        self._shifts: dict[str, int] = {}
         self._waiting: dict[str, float] = {}
         self._feeds: list[Feed] = []
         files = [source for source in sources if source != STDIN]
@@ -165,7 +175,7 @@ class Watch:
             window = None if backfill is None else partial(ranges, requests=backfill)
             self._feeds.append(FilesFeed(files, window=window))
         if STDIN in sources:
-            self._feeds.append(StdinFeed())
+            self._feeds.append(StdinFeed() if stdin is None else StdinFeed(stdin))
 
     async def run(self) -> None:
         """Follow all sources until cancelled."""
@@ -176,7 +186,10 @@ class Watch:
 
     def snapshot(self) -> Snapshot:
         """Everything known now."""
-        return self.session.snapshot(self._clock())
+        snapshot = self.session.snapshot(self._clock())
+        if self.recorder is None or not self.recorder.notice:
+            return snapshot
+        return dataclasses.replace(snapshot, notices=(*snapshot.notices, self.recorder.notice))
 
     def set_incumbent(self, text: str) -> None:
         """Take a typed rate, a log's path or drafter:NAME.
@@ -213,16 +226,27 @@ class Watch:
         reader = self._readers.get(block.source)
         if reader is None:
             reader = self._readers[block.source] = LogReader(block.source, now=self._clock)
-        if block.offset not in (0, self._ends.get(block.source, 0)):
+        end = self._ends.get(block.source, 0)
+        if block.offset != end:
             self.session.gap(block.source)
+            if self.recorder is not None:
+                self.recorder.gap(block.source)
+        if block.offset < end:
+            # Truncated in place: what stood between the last look and the truncation is lost.
+            self._shifts[block.source] = self._shifts.get(block.source, 0) + end + 1
         self._ends[block.source] = block.offset + len(block.data)
-        self._take(reader.feed(block.data, block.offset))
+        self._take(reader.feed(block.data, block.offset + self._shifts.get(block.source, 0)))
         now = self._clock()
         self.session.heard(block.source, now)
         self._waiting[block.source] = now
 
     def _notice(self, notice: Notice) -> None:
         self._take(list(_problems(notice)))
+        if notice.kind == "rotated":
+            # The old file was read to its end: the same server goes on in the new one.
+            self._shifts[notice.source] = self._shifts.get(notice.source, 0) + self._ends.pop(
+                notice.source, 0
+            )
         if notice.kind == "ended" and (reader := self._readers.get(notice.source)):
             self._take(reader.close())
         if state := _STATES.get(notice.kind):
@@ -233,6 +257,8 @@ class Watch:
     def _take(self, events: list[Event]) -> None:
         if events:
             self.session.add(events)
+            if self.recorder is not None:
+                self.recorder.write(events)
             if self._on_events is not None:
                 self._on_events(events)
 

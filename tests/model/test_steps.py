@@ -78,11 +78,13 @@ def test_an_upper_bound_of_the_target_step_is_shown_and_built_on_by_nothing() ->
     assert "upper bound" in full.verify_factor.note
 
 
-def test_without_draft_time_the_flag_that_gives_it_is_named() -> None:
-    found = step_figures(dataclasses.replace(LOSS, draft_ms=None, drafts=0, drafted=0))
+def test_without_draft_time_the_reason_is_given_everywhere_it_matters() -> None:
+    found = step_figures(
+        dataclasses.replace(LOSS, draft_ms=None, drafts=0, drafted=0, no_draft_time="ask for it")
+    )
     for figure in (found.draft_ms, found.draft_step_ms, found.verify_ms, found.verify_factor):
         assert figure.value is None
-        assert "-lv 4" in figure.note
+        assert figure.note == "ask for it"
     assert found.round_ms.value == pytest.approx(113.1, abs=0.05)
 
 

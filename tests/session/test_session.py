@@ -87,6 +87,18 @@ def test_overlapping_requests_have_no_step_times_and_say_shared() -> None:
         assert "shared" in figure.note
 
 
+def test_missing_draft_time_names_the_flag_that_gives_it_where_one_does() -> None:
+    session = Session()
+    session.add([drafted(draft_ms=None)])
+    session.add([drafted(source="b.log", engine="halogen", drafter="mtp", draft_ms=None, drafted=None)])
+    llama, halogen = (view.canary for view in session.snapshot(0.0).views)
+    assert llama is not None
+    assert halogen is not None
+    assert "-lv 4" in llama.steps.draft_ms.note
+    assert halogen.steps.draft_ms.note == "halogen does not log draft time"
+    assert halogen.acceptance_ratio.note == "halogen does not log drafted tokens"
+
+
 def test_undrafted_requests_lower_the_coverage_not_the_commit() -> None:
     session = Session()
     session.add([start(spec_types=("ngram-mod",), depth=16), drafted(), plain(tokens=161)])

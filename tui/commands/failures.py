@@ -26,9 +26,12 @@ def failures() -> Iterator[None]:
     An interrupt ends with 128 + its number, as shells expect.
     """
     from tui.feeds.protocol import FeedError
+    from tui.feeds.stdin import NoTerminalError
 
     try:
         yield
+    except NoTerminalError as error:
+        raise NoTerminal(str(error)) from None
     except (FeedError, ValueError) as error:
         raise click.ClickException(str(error)) from None
     except KeyboardInterrupt:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import Any
 
 import click
@@ -24,18 +25,21 @@ def command(sources: tuple[str, ...], **settings: Any) -> None:
     from tui.commands.terminal import require_terminal, run_screen
     from tui.feeds.stdin import take_over_stdin
     from tui.pipeline import STDIN, Watch
+    from tui.recorder import Recorder
     from tui.settings import policy_of
 
-    with failures():
-        if STDIN in sources:
-            take_over_stdin()
+    with failures(), ExitStack() as stack:
+        pipe = take_over_stdin() if STDIN in sources else None
         require_terminal("spectop events SOURCE... prints the events, spectop report SOURCE... the numbers")
         watch = Watch(
             sources,
             policy_of(settings),
             basis=settings["basis"],
             backfill=settings["backfill"],
+            stdin=pipe,
         )
         if settings["incumbent"]:
             watch.set_incumbent(settings["incumbent"])
+        if settings["record"]:
+            watch.recorder = stack.enter_context(Recorder(settings["record"]))
         run_screen(watch, theme=settings["theme"], ascii_only=settings["ascii"], quiet=settings["quiet"])

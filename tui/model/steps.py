@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from tui.model.figures import DrafterClass, Figure, Provenance
 
 UPPER_BOUND = "upper bound"
-_NO_DRAFT_TIME = "no draft time in this log: llama-server prints it with -lv 4"
 _NO_TARGET_STEP = "target step unknown: a run without drafting tells it"
 
 
@@ -24,6 +23,7 @@ class StepSums:
         target_step: t_s from elsewhere; a note "upper bound" keeps it out of every other figure.
         overlapped: every request shared the server with others.
         note: what qualifies all of it, e.g. "overlap unknown".
+        no_draft_time: why the log gives no drafting time, where it gives none.
     """
 
     decode_ms: float
@@ -37,6 +37,7 @@ class StepSums:
     target_step: Figure = field(default_factory=lambda: Figure.unknown(_NO_TARGET_STEP))
     overlapped: bool = False
     note: str = ""
+    no_draft_time: str = "no draft time in this log"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,7 @@ def _draft(sums: StepSums) -> Figure:
     if sums.rounds == 0:
         return Figure.unknown("nothing drafted")
     if sums.draft_ms is None or sums.drafts <= 0:
-        return Figure.unknown(_NO_DRAFT_TIME)
+        return Figure.unknown(sums.no_draft_time)
     return Figure(sums.draft_ms / sums.drafts, "measured", sums.note)
 
 
@@ -141,7 +142,7 @@ def _draft_step(sums: StepSums) -> Figure:
         case "plain" if sums.draft_ms is not None and sums.drafted > 0:
             return Figure(sums.draft_ms / sums.drafted, "measured", sums.note)
         case "plain":
-            return Figure.unknown(_NO_DRAFT_TIME)
+            return Figure.unknown(sums.no_draft_time)
         case "ngram":
             return Figure.unknown("n-gram drafters take no model step")
         case None:

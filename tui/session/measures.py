@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from tui.session.arms import Arm
     from tui.session.sums import Sums
 
+NO_DRAFT_TIME = {
+    "llama.cpp": "no draft time in this log: llama-server prints it with -lv 4",
+    "halogen": "halogen does not log draft time",
+}
 SEEN_ROUNDS = 20
 """Rounds before a depth that was never reached is remarked upon."""
 
@@ -105,6 +109,7 @@ def step_times(arm: Arm, target_step: Figure, kind: DrafterClass | None) -> Step
             target_step=target_step,
             overlapped=note == "shared" and arm.shared > 0,
             note="" if note == "shared" else note,
+            no_draft_time=NO_DRAFT_TIME["halogen" if arm.engine == "halogen" else "llama.cpp"],
         )
     )
 

@@ -239,7 +239,7 @@ class SourceView:
             delivered_tok_s=_per_second(sums.delivered_tokens, sums.delivered_ms),
             drafted=sums.drafted,
             accepted=sums.accepted,
-            acceptance_ratio=_ratio(sums.accepted, sums.drafted),
+            acceptance_ratio=_ratio(arm),
             acceptance=acceptance(arm, self.policy.depth),
             reached=tuple(c / sums.position_rounds for c in sums.reached) if sums.position_rounds else None,
             depth=depth(arm, self.policy.depth),
@@ -327,7 +327,10 @@ class SourceView:
         )
 
 
-def _ratio(accepted: int, drafted: int) -> Figure:
+def _ratio(arm: Arm) -> Figure:
+    accepted, drafted = arm.all.accepted, arm.all.drafted
+    if not drafted and arm.engine == "halogen" and arm.all.drafts:
+        return Figure.unknown("halogen does not log drafted tokens")
     if not drafted:
         return Figure.unknown("nothing drafted")
     if accepted > drafted:
