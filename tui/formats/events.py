@@ -10,7 +10,7 @@ import datetime as dt
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-Engine = Literal["llama.cpp", "halogen"]
+Engine = Literal["llama.cpp", "halogen", "vLLM", "SGLang"]
 RoundsFrom = Literal["statistics", "metrics", "per_round_lines", "mean_length", "printed"]
 Finish = Literal["done", "cancelled", "failed"]
 ProblemKind = Literal["cut", "renamed", "impossible", "oversize", "encoding", "unattached"]
@@ -141,6 +141,31 @@ class Statistics(Event):
     begin_ms: float | None = None
     draft_ms: float | None = None
     accept_ms: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval(Event):
+    """What a server counted over a stretch of time, all its requests together.
+
+    Attributes:
+        seconds: the stretch; for counters of decode time that time, summed over requests.
+        tokens: generated in it. requests: finished in it.
+        drafted, accepted, rounds: of the drafter in it.
+        accepted_per_position: share of the rounds whose first i drafts were all accepted.
+        mean_accepted_length: as printed, where rounds are not.
+        running: requests in flight at its end.
+    """
+
+    kind: ClassVar[str] = "interval"
+    seconds: float | None = None
+    tokens: float | None = None
+    drafted: int | None = None
+    accepted: int | None = None
+    rounds: int | None = None
+    accepted_per_position: tuple[float, ...] | None = None
+    mean_accepted_length: float | None = None
+    requests: int | None = None
+    running: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
