@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import httpx
 
 from tui.formats.events import harmless
 
 if TYPE_CHECKING:
-    from types import TracebackType
+    from collections.abc import Iterator
 
 PATIENCE = httpx.Timeout(35, connect=10)
 """halogen's /health waits up to 30 s for its engine."""
@@ -56,20 +58,16 @@ class Answer:
 
 
 class Server:
-    """A server at an address; use it as a context."""
+    """A server at an address.
 
-    def __init__(self, url: str, api_key: str | None = None) -> None:
-        self.url = url.rstrip("/")
-        headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
-        self._client = httpx.Client(timeout=PATIENCE, headers=headers, follow_redirects=False)
+    Attributes:
+        url: where it is, without a password.
+    """
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._client.close()
+    def __init__(self, client: httpx.Client, url: str) -> None:
+        self._client = client
+        self._url = url.rstrip("/")
+        self.url = re.sub(r"//[^/@]*@", "//", self._url)
 
     def get(self, path: str) -> Answer:
         """Ask for a path."""
@@ -82,7 +80,7 @@ class Server:
     def _ask(self, method: str, path: str, body: dict[str, Any] | None) -> Answer:
         data = bytearray()
         try:
-            with self._client.stream(method, self.url + path, json=body) as response:
+            with self._client.stream(method, self._url + path, json=body) as response:
                 for piece in response.iter_bytes():
                     data += piece
                     if len(data) > LARGEST_ANSWER:
@@ -90,3 +88,16 @@ class Server:
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             return Answer(None, f"cannot be reached: {harmless(str(error)) or type(error).__name__}")
         return Answer(response.status_code, data.decode("utf-8", "replace"))
+
+
+@contextlib.contextmanager
+def connect(url: str, api_key: str | None = None) -> Iterator[Server]:
+    """A server to ask, with its connections closed in the end.
+
+    Args:
+        url: its base address.
+        api_key: sent as a bearer token.
+    """
+    headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+    with httpx.Client(timeout=PATIENCE, headers=headers, follow_redirects=False) as client:
+        yield Server(client, url)

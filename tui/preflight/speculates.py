@@ -21,11 +21,8 @@ PROPS_TELL_UNTIL = 6722
 """Later builds print compile-time defaults under /props."""
 _COUNTER = re.compile(
     r"^llamacpp:spec_decode_num_(draft_tokens|accepted_tokens|drafts|accepted_tokens_per_pos)_total"
-    r"(?:\{[^}\n]*\})?[ \t]+([0-9.eE+]+)",
+    r"(?:\{[^}\n]*\})?[ \t]+(\d+(?:\.\d+)?(?:e[+-]?\d{1,2})?)",
     re.MULTILINE,
-)
-_BEFORE_0_5_6 = (
-    "false says nothing up to 0.5.5, which always printed it, and this server does not tell its version"
 )
 
 
@@ -149,7 +146,7 @@ def _metrics(server: Server) -> Finding:
     # b7090 to b7190 sent the whole text as one JSON string
     text = answer.body if isinstance(answer.body, str) else answer.text
     counters = _COUNTER.findall(text)
-    values = {name: float(value) for name, value in counters if re.fullmatch(r"[0-9.]+(e\+\d+)?", value)}
+    values = {name: float(value) for name, value in counters}
     if "drafts" not in values:
         return _finding(asked, "it has no drafting counters: a build before b10282", "unknown")
     positions = sum(name == "accepted_tokens_per_pos" for name, _ in counters)
@@ -204,14 +201,14 @@ def _halogen(server: Server, identity: Identity) -> tuple[Finding, ...]:
 def _weights(asked: str, page: dict[str, Any]) -> Finding:
     """Whether the drafter's weights are loaded; hard-coded false up to 0.5.5, versions told from 0.5.8."""
     loaded = page.get("drafter_weights_loaded")
-    answer, sure = "drafter weights: not told", "unknown"
     if loaded is True:
-        answer, sure = "yes: drafter weights are loaded", "certain"
-    elif loaded is False and isinstance(page.get("version"), dict):
-        answer, sure = "no drafter weights are loaded", "certain"
-    elif loaded is False:
-        answer = f"drafter weights: {_BEFORE_0_5_6}"
-    return _finding(asked, answer, "certain" if sure == "certain" else "unknown")
+        return _finding(asked, "yes: drafter weights are loaded", "certain")
+    if loaded is False and isinstance(page.get("version"), dict):
+        return _finding(asked, "no drafter weights are loaded", "certain")
+    if loaded is False:
+        answer = "drafter weights: it prints false, as every version up to 0.5.5 does whatever is loaded"
+        return _finding(asked, answer, "unknown")
+    return _finding(asked, "drafter weights: not told", "unknown")
 
 
 @dataclass(frozen=True, slots=True)

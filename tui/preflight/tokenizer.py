@@ -8,6 +8,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from tui.formats.events import harmless
+from tui.preflight.findings import Finding, Sure
 from tui.preflight.gguf import GgufError
 
 if TYPE_CHECKING:
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 HASHED_TOKENS = 2000
 SIZE_DIFFERENCE_ALLOWED = 128
 """llama.cpp drafts only with a vocabulary that differs by at most so many ids at its end."""
+FIRST_CHECKED = 5
+"""llama.cpp lets the first ids differ."""
+QUESTION = "Are the token ids interchangeable?"
 _PREFIX = "tokenizer.ggml."
 _SPECIAL_KINDS = {2, 3, 5}
 """unknown, control, unused. User-defined tokens occur in ordinary text."""
@@ -104,7 +108,7 @@ def read_tokenizer(header: Header) -> Tokenizer:
     adds = {role: header.metadata.get(f"{_PREFIX}add_{role}_token") for role in ("bos", "eos")}
     return Tokenizer(
         tokens=words,
-        kinds=None if kinds is None else tuple(int(kind) for kind in kinds),
+        kinds=None if kinds is None else tuple(kind for kind in kinds if isinstance(kind, int)),
         merges=len(header.array(_PREFIX + "merges") or ()),
         model=header.text(_PREFIX + "model"),
         pre=header.text(_PREFIX + "pre"),
@@ -149,12 +153,52 @@ def describe(result: Comparison) -> str:
     first = result.first_difference
     if first is None:
         return "all token ids are interchangeable"
-    sides = [f"{name} {'has none' if s is None else repr(s)}" for name, s in _sides(first)]
-    where = f"{result.differing} ids differ, the first is {first.id}: {', '.join(sides)}"
+    target, draft = ("none" if side is None else f"'{side}'" for side in (first.target, first.draft))
+    where = f"{result.differing} ids differ, the first is {first.id}: target {target}, draft {draft}"
     if result.only_special_tokens_differ:
         return f"only special tokens differ ({where})"
     return f"token ids are not interchangeable: {where}"
 
 
-def _sides(first: Difference) -> tuple[tuple[str, str | None], ...]:
-    return ("target", first.target), ("draft", first.draft)
+def judge(target: Tokenizer, draft: Tokenizer, places: str) -> Finding:
+    """Whether a drafter with this tokenizer can draft for the target, by llama.cpp's own rules.
+
+    Args:
+        target: the target's tokenizer.
+        draft: the drafter's.
+        places: where the two came from.
+    """
+    result = compare(target, draft)
+    refusal = _refusal(target, draft)
+    verdict: tuple[str, Sure, bool] = describe(result), "certain", refusal == ""
+    if refusal:
+        verdict = f"{describe(result)}; llama.cpp refuses the pair: {refusal}", "certain", False
+    elif not result.interchangeable:
+        verdict = f"{describe(result)}; llama.cpp takes the pair all the same", "likely", True
+    answer, sure, ok = verdict
+    return Finding(
+        question=QUESTION,
+        asked=f"the headers of {harmless(places)}",
+        answer=answer,
+        sure=sure,
+        ok=ok,
+        advice="" if ok else "a drafter of the same model family and generation",
+    )
+
+
+def _refusal(target: Tokenizer, draft: Tokenizer) -> str:
+    """Why llama.cpp would not draft with this pair; empty when it would."""
+    if target.model != draft.model:
+        return "the tokenizers are of different kinds"
+    for role in ("bos", "eos"):
+        adds = target.adds.get(role), draft.adds.get(role)
+        if adds[0] != adds[1] and None not in adds:
+            return f"only one of them puts {role} around a text"
+        if adds[0] and target.special_ids.get(role) != draft.special_ids.get(role):
+            return f"their {role} ids differ"
+    if abs(target.vocab_size - draft.vocab_size) > SIZE_DIFFERENCE_ALLOWED:
+        return f"their sizes differ by more than {SIZE_DIFFERENCE_ALLOWED}"
+    shared = zip(target.tokens[FIRST_CHECKED:], draft.tokens[FIRST_CHECKED:], strict=False)
+    if any(ours != theirs for ours, theirs in shared):
+        return "tokens that both have differ"
+    return ""
