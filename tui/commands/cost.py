@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import sys
 from pathlib import Path
@@ -266,7 +267,7 @@ def _profile(file: str, found: Analysis, drafter: dict[str, Any]) -> dict[str, A
         },
         "p_min_range": None if flags.p_min_range is None else list(flags.p_min_range),
         "target_step_ms": step,
-        "context": profile.key.context,
+        **dataclasses.asdict(profile.key),
         "includes_draft": profile.includes_draft,
         "notes": list(profile.notes),
         "from": {

@@ -15,14 +15,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tui.formats.events import harmless
-from tui.model.cost import CONTEXT_FLOOR, CostKey, Profile, ProfileError
+from tui.model.cost import CONTEXT_FLOOR, LARGEST_PASS, CostKey, Profile, ProfileError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-LARGEST_FILE = 16 * 2**20
-LARGEST_BATCH = 65
-"""A draft is at most 64 tokens deep; a profile must say something about these sizes."""
+LARGEST_FILE = 2**20
 
 _SETUP = "llama_batched_bench: n_kv_max = "
 _PAIR = re.compile(r"(\w+) = ([^,\s]+)")
@@ -111,6 +109,8 @@ def _load(text: str) -> Any:
 
 
 def _load_line(line: str) -> Any:
+    if not line.rstrip().endswith("}"):
+        return None
     try:
         return _load(line)
     except json.JSONDecodeError:
@@ -211,8 +211,8 @@ def _benched(record: dict[str, Any]) -> _Timed | str:
         if prompt % n:
             return "prompts that are no whole number of passes (n_prompt, n_ubatch)"
         passes = prompt // n
-    if n > LARGEST_BATCH:
-        return f"passes over more than {LARGEST_BATCH} tokens, which no draft needs"
+    if n > LARGEST_PASS:
+        return f"passes over more than {LARGEST_PASS} tokens, which no draft needs"
     build = record.get("build_number")
     key = CostKey(
         "llama.cpp",

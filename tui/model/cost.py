@@ -17,6 +17,9 @@ from tui.model.figures import Figure, Provenance
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+LARGEST_PASS = 65
+"""Tokens of the largest verify pass there is: a draft of 64 and the target's own."""
+_LARGEST_BATCH = 4096
 JUMP_FLOOR = 0.15
 """A smaller rise than this share of a plain step is never called a jump."""
 JUMP_FACTOR = 3.0
@@ -130,6 +133,10 @@ class Profile:
             raise ProfileError(
                 "only n = 1: a draft of K tokens is verified by T(K + 1); measure n = 2, 3, ..."
             )
+        if not any(1 < n <= LARGEST_PASS for n in self.batch):
+            raise ProfileError(f"no size from 2 to {LARGEST_PASS}, as drafts need: measure n = 2, 3, ...")
+        if self.batch[-1] > _LARGEST_BATCH:
+            raise ProfileError(f"batch sizes above {_LARGEST_BATCH} are no verify pass: leave them out")
         if any(after <= before for before, after in itertools.pairwise(self.batch)):
             raise ProfileError("batch sizes must rise, each given once")
         if not all(math.isfinite(ratio) and ratio > 0 for ratio in self.time_ratio):
