@@ -35,13 +35,14 @@ class LazyGroup(DefaultGroup):
         """Names in the order of `COMMANDS`."""
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the command's module, or have the default group take the name for a source."""
-        if cmd_name in COMMANDS:
-            command: click.Command = importlib.import_module(f"tui.commands.{cmd_name}").command
-            return command
-        found: click.Command | None = super().get_command(ctx, cmd_name)
-        return found
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
+        """Import the command's module; what is no command is a source, for the default command."""
+        if cmd_name not in COMMANDS:
+            ctx.arg0 = cmd_name  # type: ignore[attr-defined]  # how DefaultGroup hands it over
+            cmd_name = self.default_cmd_name
+        command: click.Command = importlib.import_module(f"tui.commands.{cmd_name}").command
+        command.name = cmd_name
+        return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """List the commands without importing them."""

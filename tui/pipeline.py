@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 import glob
 import time
@@ -249,6 +250,10 @@ class Watch:
             )
         if notice.kind == "ended" and (reader := self._readers.get(notice.source)):
             self._take(reader.close())
+        if notice.kind == "caught_up" and notice.source != STDIN:
+            # What was there already is as old as the file, not as our reading of it.
+            with contextlib.suppress(OSError):
+                self.session.heard(notice.source, Path(notice.source).stat().st_mtime)
         if state := _STATES.get(notice.kind):
             self.session.open(notice.source, state, notice.text)
         if self._on_notice is not None and notice.text:

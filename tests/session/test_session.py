@@ -235,6 +235,25 @@ def test_bytes_left_out_mean_the_next_request_is_no_warm_up() -> None:
     assert one_view(session).requests[0].left_out == ""
 
 
+def test_a_slower_server_is_not_blamed_on_the_drafter() -> None:
+    session = Session()
+    fast = [drafted(decode_ms=2000.0 + 10 * (n % 3)) for n in range(30)]
+    slow = [drafted(decode_ms=4000.0 + 10 * (n % 3)) for n in range(20)]
+    session.add([start(), *fast])
+    assert one_view(session).drift == ""
+    session.add(slow)
+    said = one_view(session).drift
+    assert "round time +99 %, commit +0 %" in said
+    assert "residency" in said
+
+
+def test_another_concurrency_is_no_drift() -> None:
+    session = Session()
+    session.add([start(), *[drafted() for _ in range(30)]])
+    session.add([drafted(decode_ms=6000.0, concurrency=3) for _ in range(20)])
+    assert one_view(session).drift == ""
+
+
 def test_requests_of_two_router_streams_never_pool() -> None:
     session = Session()
     session.add([drafted(stream="8081"), drafted(stream="8082"), drafted(stream="8082")])

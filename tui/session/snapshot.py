@@ -181,6 +181,7 @@ class View:
         requests: finished ones, newest first, at most 200.
         offered: label of an earlier arm of this source that could be the incumbent.
         incumbent: what this source is held against.
+        drift: what moved the canary's rate of late, in words; empty when nothing did.
     """
 
     source: SourceState
@@ -195,6 +196,7 @@ class View:
     history: tuple[HistoryPoint, ...] = ()
     offered: str | None = None
     incumbent: Incumbent | None = None
+    drift: str = ""
 
 
 @dataclass(frozen=True, slots=True)

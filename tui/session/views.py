@@ -7,7 +7,8 @@ from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from tui.model.comparison import ArmSums, Judgement, TypedRate, judge
+from tui.model.comparison import ArmSums, Judgement, RateSums, TypedRate, judge, stratum_of
+from tui.model.drift import Stretch, drift
 from tui.model.figures import Figure
 from tui.model.whatif import ASSUMED_VERIFY_FACTOR, Measured, WhatIf
 from tui.session.arms import NOW, Arm, ArmKey, Identity, acceptance_of, commit_of, decode_rate
@@ -33,6 +34,9 @@ from tui.session.snapshot import (
     Window,
 )
 from tui.session.sums import accepted_in, plain_steps_in
+
+DRIFT_REQUESTS = 10
+"""Requests before the last ones that a change is measured from."""
 
 if TYPE_CHECKING:
     from tui.formats.events import Progress, Request
@@ -154,6 +158,7 @@ class SourceView:
             history=self._history(canary) if judgement is not None and canary is not None else (),
             offered=None if self.offered_arm is None else self.label_of(self.offered_arm),
             incumbent=incumbent,
+            drift="" if canary is None else _drift(canary),
         )
 
     def _source_state(self) -> SourceState:
@@ -388,6 +393,28 @@ def _round_of(request: Request, target_step_ms: float | None) -> Figure:
     if target_step_ms is None:
         return Figure.unknown(f"{plain} plain steps, target step unknown")
     return Figure((request.decode_ms - plain * target_step_ms) / request.rounds, "measured")
+
+
+def _drift(arm: Arm) -> str:
+    """What moved the rate between the last requests and those before, at the concurrency of the newest."""
+    if not arm.recent:
+        return ""
+    stratum = stratum_of(arm.recent[-1].concurrency)
+    alike = [r for r in arm.recent if decode_rate(r) is not None and stratum_of(r.concurrency) == stratum]
+    before, now = alike[:-NOW], alike[-NOW:]
+    if len(before) < DRIFT_REQUESTS:
+        return ""
+    return drift(_stretch(before), _stretch(now))
+
+
+def _stretch(requests: list[Request]) -> Stretch:
+    sums = RateSums()
+    for request in requests:
+        sums = sums.plus((request.tokens or 1) - 1, (request.decode_ms or 0.0) / 1000)
+    window = _window(requests)
+    return Stretch(
+        sums.rate or 0.0, sums.log_rate_variance or 0.0, window.mean_accepted_length, window.round_ms
+    )
 
 
 def _per_second(tokens: int, ms: float) -> float | None:
