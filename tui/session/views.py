@@ -7,8 +7,7 @@ from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from tui.model.comparison import ArmSums, Judgement, RateSums, TypedRate, judge, stratum_of
-from tui.model.drift import Stretch, drift
+from tui.model.comparison import ArmSums, Judgement, TypedRate, judge
 from tui.model.figures import Figure
 from tui.model.whatif import ASSUMED_VERIFY_FACTOR, Measured, WhatIf
 from tui.session.arms import NOW, Arm, ArmKey, Identity, acceptance_of, commit_of, decode_rate
@@ -31,12 +30,8 @@ from tui.session.snapshot import (
     SourceState,
     State,
     View,
-    Window,
 )
-from tui.session.sums import accepted_in, plain_steps_in
-
-DRIFT_REQUESTS = 10
-"""Requests before the last ones that a change is measured from."""
+from tui.session.windows import drift_of, per_second, round_of, window
 
 if TYPE_CHECKING:
     from tui.formats.events import Progress, Request
@@ -158,7 +153,7 @@ class SourceView:
             history=self._history(canary) if judgement is not None and canary is not None else (),
             offered=None if self.offered_arm is None else self.label_of(self.offered_arm),
             incumbent=incumbent,
-            drift="" if canary is None else _drift(canary),
+            drift="" if canary is None else drift_of(canary),
         )
 
     def _source_state(self) -> SourceState:
@@ -240,8 +235,8 @@ class SourceView:
             synthetic=bool(arm.identity.synthetic),
             requests=sums.requests,
             tokens=sums.tokens,
-            decode_tok_s=_per_second(sums.steps, sums.decode_ms),
-            delivered_tok_s=_per_second(sums.delivered_tokens, sums.delivered_ms),
+            decode_tok_s=per_second(sums.steps, sums.decode_ms),
+            delivered_tok_s=per_second(sums.delivered_tokens, sums.delivered_ms),
             drafted=sums.drafted,
             accepted=sums.accepted,
             acceptance_ratio=_ratio(arm),
@@ -258,7 +253,7 @@ class SourceView:
             plain_steps=sums.passes_without_draft if sums.drafts else None,
             head_off_share=sums.head_off / sums.tokens if arm.engine == "halogen" and sums.tokens else None,
             steps=steps,
-            now=_window(recent[-NOW:]),
+            now=window(recent[-NOW:]),
             rates=tuple(decode_rate(r) for r in recent),
             ratios=tuple(acceptance_of(r) for r in recent),
             commits=tuple(commit_of(r) for r in recent),
@@ -327,7 +322,7 @@ class SourceView:
             request=row.request,
             arm="" if arm is None else self.label_of(arm),
             rate_tok_s=decode_rate(row.request),
-            round_ms=_round_of(row.request, self.target_step_ms.value),
+            round_ms=round_of(row.request, self.target_step_ms.value),
             left_out=row.left_out,
         )
 
@@ -357,72 +352,3 @@ def _spread(ordered: list[float]) -> tuple[float, float, float] | None:
     last = len(ordered) - 1
     low, middle, high = (ordered[round(last * share)] for share in (0.1, 0.5, 0.9))
     return low, middle, high
-
-
-def _window(requests: list[Request]) -> Window:
-    timed = [r for r in requests if decode_rate(r) is not None]
-    steps = sum((r.tokens or 1) - 1 for r in timed)
-    decode_ms = sum(r.decode_ms or 0.0 for r in timed)
-    whole = [r for r in timed if r.prompt_ms is not None]
-    delivered_ms = sum((r.prompt_ms or 0.0) + (r.decode_ms or 0.0) for r in whole)
-    drafted = sum(r.drafted or 0 for r in timed)
-    accepted = sum(r.accepted or 0 for r in timed if r.drafted)
-    settled = [(r.rounds, c) for r in timed if r.rounds and (c := commit_of(r)) is not None]
-    rounds = sum(n for n, _ in settled)
-    return Window(
-        requests=len(timed),
-        decode_tok_s=_per_second(steps, decode_ms),
-        delivered_tok_s=_per_second(sum(r.tokens or 0 for r in whole), delivered_ms),
-        acceptance_ratio=accepted / drafted if drafted else None,
-        mean_accepted_length=sum(n * c for n, c in settled) / rounds if rounds else None,
-        round_ms=_round_window(timed),
-    )
-
-
-def _round_of(request: Request, target_step_ms: float | None) -> Figure:
-    if not request.rounds or request.decode_ms is None:
-        return Figure.unknown("rounds unknown" if request.drafted else "nothing drafted")
-    if request.concurrency is not None and request.concurrency > 1:
-        return Figure.unknown("shared")
-    accepted = accepted_in(request)
-    if accepted is None or request.tokens is None:
-        return Figure.unknown("accepted tokens unknown")
-    plain = plain_steps_in(request, request.rounds, accepted, request.tokens - 1)
-    if not plain:
-        return Figure(request.decode_ms / request.rounds, "measured")
-    if target_step_ms is None:
-        return Figure.unknown(f"{plain} plain steps, target step unknown")
-    return Figure((request.decode_ms - plain * target_step_ms) / request.rounds, "measured")
-
-
-def _drift(arm: Arm) -> str:
-    """What moved the rate between the last requests and those before, at the concurrency of the newest."""
-    if not arm.recent:
-        return ""
-    stratum = stratum_of(arm.recent[-1].concurrency)
-    alike = [r for r in arm.recent if decode_rate(r) is not None and stratum_of(r.concurrency) == stratum]
-    before, now = alike[:-NOW], alike[-NOW:]
-    if len(before) < DRIFT_REQUESTS:
-        return ""
-    return drift(_stretch(before), _stretch(now))
-
-
-def _stretch(requests: list[Request]) -> Stretch:
-    sums = RateSums()
-    for request in requests:
-        sums = sums.plus((request.tokens or 1) - 1, (request.decode_ms or 0.0) / 1000)
-    window = _window(requests)
-    return Stretch(
-        sums.rate or 0.0, sums.log_rate_variance or 0.0, window.mean_accepted_length, window.round_ms
-    )
-
-
-def _per_second(tokens: int, ms: float) -> float | None:
-    return tokens / ms * 1000 if ms > 0 else None
-
-
-def _round_window(requests: list[Request]) -> float | None:
-    alone = [r for r in requests if r.concurrency in (1, None)]
-    whole = [r for r in alone if r.rounds and r.decode_ms and not r.plain_steps]
-    rounds = sum(r.rounds or 0 for r in whole)
-    return sum(r.decode_ms or 0.0 for r in whole) / rounds if rounds else None

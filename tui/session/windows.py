@@ -1,0 +1,90 @@
+"""What a few requests say by themselves: the `now` column, one row of the table, what changed of late."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tui.model.comparison import RateSums, stratum_of
+from tui.model.drift import Stretch, drift
+from tui.model.figures import Figure
+from tui.session.arms import NOW, Arm, commit_of, decode_rate
+from tui.session.snapshot import Window
+from tui.session.sums import accepted_in, plain_steps_in
+
+if TYPE_CHECKING:
+    from tui.formats.events import Request
+
+DRIFT_REQUESTS = 10
+"""Requests before the last ones that a change is measured from."""
+
+
+def window(requests: list[Request]) -> Window:
+    """A few requests pooled: rates over their time, lengths over their rounds."""
+    timed = [r for r in requests if decode_rate(r) is not None]
+    steps = sum((r.tokens or 1) - 1 for r in timed)
+    decode_ms = sum(r.decode_ms or 0.0 for r in timed)
+    whole = [r for r in timed if r.prompt_ms is not None]
+    delivered_ms = sum((r.prompt_ms or 0.0) + (r.decode_ms or 0.0) for r in whole)
+    drafted = sum(r.drafted or 0 for r in timed)
+    accepted = sum(r.accepted or 0 for r in timed if r.drafted)
+    settled = [(r.rounds, c) for r in timed if r.rounds and (c := commit_of(r)) is not None]
+    rounds = sum(n for n, _ in settled)
+    return Window(
+        requests=len(timed),
+        decode_tok_s=per_second(steps, decode_ms),
+        delivered_tok_s=per_second(sum(r.tokens or 0 for r in whole), delivered_ms),
+        acceptance_ratio=accepted / drafted if drafted else None,
+        mean_accepted_length=sum(n * c for n, c in settled) / rounds if rounds else None,
+        round_ms=_round_ms(timed),
+    )
+
+
+def drift_of(arm: Arm) -> str:
+    """What moved the rate between the last requests and those before, at the concurrency of the newest."""
+    if not arm.recent:
+        return ""
+    stratum = stratum_of(arm.recent[-1].concurrency)
+    alike = [r for r in arm.recent if decode_rate(r) is not None and stratum_of(r.concurrency) == stratum]
+    before, now = alike[:-NOW], alike[-NOW:]
+    if len(before) < DRIFT_REQUESTS:
+        return ""
+    return drift(_stretch(before), _stretch(now))
+
+
+def _stretch(requests: list[Request]) -> Stretch:
+    sums = RateSums()
+    for request in requests:
+        sums = sums.plus((request.tokens or 1) - 1, (request.decode_ms or 0.0) / 1000)
+    pooled = window(requests)
+    return Stretch(
+        sums.rate or 0.0, sums.log_rate_variance or 0.0, pooled.mean_accepted_length, pooled.round_ms
+    )
+
+
+def per_second(tokens: int, ms: float) -> float | None:
+    """A rate in tok/s; None without time."""
+    return tokens / ms * 1000 if ms > 0 else None
+
+
+def _round_ms(requests: list[Request]) -> float | None:
+    alone = [r for r in requests if r.concurrency in (1, None)]
+    whole = [r for r in alone if r.rounds and r.decode_ms and not r.plain_steps]
+    rounds = sum(r.rounds or 0 for r in whole)
+    return sum(r.decode_ms or 0.0 for r in whole) / rounds if rounds else None
+
+
+def round_of(request: Request, target_step_ms: float | None) -> Figure:
+    """Round time of one request, its plain steps taken out."""
+    if not request.rounds or request.decode_ms is None:
+        return Figure.unknown("rounds unknown" if request.drafted else "nothing drafted")
+    if request.concurrency is not None and request.concurrency > 1:
+        return Figure.unknown("shared")
+    accepted = accepted_in(request)
+    if accepted is None or request.tokens is None:
+        return Figure.unknown("accepted tokens unknown")
+    plain = plain_steps_in(request, request.rounds, accepted, request.tokens - 1)
+    if not plain:
+        return Figure(request.decode_ms / request.rounds, "measured")
+    if target_step_ms is None:
+        return Figure.unknown(f"{plain} plain steps, target step unknown")
+    return Figure((request.decode_ms - plain * target_step_ms) / request.rounds, "measured")
