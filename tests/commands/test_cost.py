@@ -182,7 +182,7 @@ def test_report_fits_80_columns(bench: str, ratios: str) -> None:
     assert max(len(line) for line in result.stdout.splitlines()) <= 80
     assert "^ n=5" in result.stdout
     assert "v T is lower" in result.stdout
-    assert "--spec-draft-n-max 7" in result.stdout
+    assert "--spec-draft-n-max 3" in result.stdout
     assert "it cannot ask more of some tokens" in unwrapped(result.stdout)
     assert "\nA  bench.jsonl" in result.stdout
     assert "\nB  list.txt" in result.stdout

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 WIDTH = 80
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-_COLUMNS = "   n     T ms   T/T(1)  per tok   +1 tok     K  needs  alone  reach  given  go on"
+_COLUMNS = "   n     T ms   T/T(1)  per tok   +1 tok    K  needs  alone  reach  given  go on"
 _SVG = """<svg viewBox="0 0 {terminal_width} {terminal_height}" xmlns="http://www.w3.org/2000/svg">
 <style>
 .{unique_id}-matrix {{ font-family: monospace; font-size: {char_height}px; line-height: {line_height}px; }}
@@ -131,7 +131,7 @@ def _threshold(step: Threshold | None) -> str:
     on = numbers.UNKNOWN if step.pays is None else f"to {step.pays_to}" if step.pays else "no"
     reach = numbers.p(step.reached) + ("~" if step.extended else " ")
     return (
-        f"{step.depth:5d}{between}{_chance(step.block):>6} {_chance(step.alone):>6} "
+        f"{step.depth:4d}{between}{_chance(step.block):>6} {_chance(step.alone):>6} "
         f"{reach:>6} {_chance(step.given):>6}  {on:>5}"
     )
 
@@ -198,7 +198,7 @@ def _rate(found: Analysis, speedup: float) -> str:
 
 def _needs(found: Analysis) -> str:
     why = {
-        "best": "the best over all depths",
+        "best": "the best over all depths" if found.vector.best_depth else "not drafting is best",
         "typed": "as given",
         "plain": "no acceptance given, so what merely beats not drafting",
     }[found.vector.rate_from]
