@@ -15,9 +15,14 @@ import math
 import types
 import typing
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tui.formats.events import Event, Interval, Problem, Progress, Request, ServerStart, Statistics
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+T = TypeVar("T")
 
 FORMAT = 1
 _MARK = "spectop_recording"
@@ -97,10 +102,10 @@ def _line(row: dict[str, Any]) -> bytes:
 
 
 def _entry(row: dict[str, Any]) -> Entry:
-    at = _value(float | None, row["at"])
+    at = _reader(float | None)(row["at"])
     kind = row["event"]
     if kind == _GAP:
-        return Entry(at, Gap(_value(str, row["source"])))
+        return Entry(at, Gap(_typed(str, row["source"])))
     event = _EVENTS[kind]
     if event is Problem:
         row["problem"] = row["kind"]
@@ -110,35 +115,57 @@ def _entry(row: dict[str, Any]) -> Entry:
 
 
 def _build(cls: Any, row: dict[str, Any]) -> Any:
-    hints = _hints(cls)
-    return cls(**{name: _value(hint, row[name]) for name, hint in hints.items() if name in row})
+    return cls(**{name: read(row[name]) for name, read in _fields(cls) if name in row})
 
 
 @functools.cache
-def _hints(cls: Any) -> dict[str, Any]:
-    """The types of a dataclass's public fields."""
+def _fields(cls: Any) -> tuple[tuple[str, Callable[[Any], Any]], ...]:
+    """A dataclass's public fields, each with what reads its value."""
     hints = typing.get_type_hints(cls)
-    return {f.name: hints[f.name] for f in dataclasses.fields(cls) if not f.metadata.get("internal")}
+    public = [field.name for field in dataclasses.fields(cls) if not field.metadata.get("internal")]
+    return tuple((name, _reader(hints[name])) for name in public)
 
 
-def _value(hint: Any, value: Any) -> Any:
-    """A JSON value as a field's type has it.
-
-    Raises:
-        ValueError: it is of another type.
-    """
+@functools.cache
+def _reader(hint: Any) -> Callable[[Any], Any]:
+    """What turns a JSON value into what a field of this type holds; ValueError if it is of another type."""
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
-        return None if value is None else _value(inner[0], value)
-    if origin is tuple and isinstance(value, list):
-        kinds = [inner[0]] * len(value) if inner[-1] is Ellipsis else inner
-        return tuple(_value(kind, item) for kind, item in zip(kinds, value, strict=True))
+        known = _reader(inner[0])
+        return lambda value: None if value is None else known(value)
+    if origin is tuple and inner[-1] is Ellipsis:
+        item = _reader(inner[0])
+        return lambda value: tuple(map(item, _typed(list, value)))
+    if origin is tuple:
+        items = tuple(map(_reader, inner))
+        return lambda value: tuple(read(v) for read, v in zip(items, _typed(list, value), strict=True))
+    if origin is typing.Literal:
+        return functools.partial(_one_of, inner)
     if dataclasses.is_dataclass(hint):
-        return _build(hint, value)
-    if hint is float and type(value) in (int, float):
-        value = float(value)
-    fits = value in inner if origin is typing.Literal else type(value) is hint
-    finite = hint is not float or math.isfinite(value)
-    if fits and finite and (hint is not int or abs(value) < _LARGEST):
-        return value
-    raise ValueError(f"{value!r} is no {hint}")
+        return functools.partial(_build, hint)
+    return {float: _number, int: _count}.get(hint, functools.partial(_typed, hint))
+
+
+def _typed(kind: type[T], value: Any) -> T:
+    if type(value) is not kind:
+        raise ValueError(f"{value!r} is no {kind.__name__}")
+    return value
+
+
+def _one_of(allowed: tuple[str, ...], value: Any) -> Any:
+    if value not in allowed:
+        raise ValueError(f"{value!r} is none of {allowed}")
+    return value
+
+
+def _number(value: Any) -> float:
+    number = float(value) if type(value) is int else _typed(float, value)
+    if not math.isfinite(number):
+        raise ValueError(f"{value!r} is not finite")
+    return number
+
+
+def _count(value: Any) -> int:
+    if abs(_typed(int, value)) >= _LARGEST:
+        raise ValueError("a number beyond any counter")
+    return int(value)
