@@ -31,7 +31,7 @@ def require_terminal(instead: str) -> None:
 
 
 def run_screen(
-    watch: Watching, *, theme: str | None, ascii_only: bool, quiet: bool, what_if: WhatIf | None = None
+    watch: Watching | None, *, theme: str | None, ascii_only: bool, quiet: bool, what_if: WhatIf | None = None
 ) -> None:
     """Run the app until the operator or a signal ends it, and exit with its code."""
     from tui.app import SpectopApp

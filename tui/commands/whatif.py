@@ -51,16 +51,14 @@ def command(as_json: bool, theme: str | None, ascii: bool, quiet: bool, **given:
 
     with failures():
         what = _inputs(**given)
+        row = as_object(what, "derived" if given["acceptance_ratio"] is not None else "typed")
         if as_json:
-            click.echo(json.dumps(as_object(what), indent=2))
+            click.echo(json.dumps(row, indent=2))
         elif not sys.stdout.isatty() or not sys.stdin.isatty():
-            click.echo("\n".join(_lines(as_object(what))))
+            click.echo("\n".join(_lines(row)))
         else:
-            from tui.pipeline import Watch
-            from tui.session.session import Policy
-
             require_terminal("add --json")
-            run_screen(Watch([], Policy()), theme=theme, ascii_only=ascii, quiet=quiet, what_if=what)
+            run_screen(None, theme=theme, ascii_only=ascii, quiet=quiet, what_if=what)
 
 
 def _inputs(
@@ -83,21 +81,29 @@ def _inputs(
         raise click.UsageError("--acceptance and --acceptance-ratio say the same: give one of them")
     if acceptance_ratio is not None:
         acceptance = ratio_to_p(acceptance_ratio, depth)
-    profile = None
-    if cost is not None:
-        from tui.commands.cost import load_profile
-
-        profile = load_profile(cost).steps
+    if acceptance_ratio is not None and acceptance is None:
+        raise click.UsageError(f"--acceptance-ratio {acceptance_ratio:g} is reached by no p at depth {depth}")
 
     def typed(value: float | None, name: str) -> Figure:
         return Figure.unknown(f"{name} not given") if value is None else Figure(value, "typed")
+
+    step, profile = typed(target_step, "--target-step"), None
+    if cost is not None:
+        from tui.commands.cost import load_profile
+
+        measured = load_profile(cost)
+        if measured.includes_draft:
+            raise ValueError(f"{cost} times whole rounds, drafting included: measure the target alone")
+        profile = measured.steps
+        if target_step is None and measured.target_step_ms is not None:
+            step = Figure(measured.target_step_ms, "measured")
 
     v = Figure(ASSUMED_VERIFY_FACTOR, "assumed") if verify_factor is None else Figure(verify_factor, "typed")
     return WhatIf(
         drafter_class=drafter_class,
         depth=depth,
         acceptance=acceptance,
-        target_step_ms=typed(target_step, "--target-step"),
+        target_step_ms=step,
         draft_step_ms=typed(draft_step, "--draft-step"),
         verify_factor=v,
         coverage=coverage,
@@ -106,12 +112,20 @@ def _inputs(
     )
 
 
-def as_object(what: WhatIf) -> dict[str, Any]:
-    """The documented JSON object: sharp numbers at the factor, and bands where it is assumed."""
+def as_object(what: WhatIf, acceptance_from: str = "typed") -> dict[str, Any]:
+    """The documented JSON object: sharp numbers at the factor, and bands where it is assumed.
+
+    Args:
+        what: the inputs.
+        acceptance_from: "typed", or "derived" from a ratio.
+    """
     from tui.model.whatif import answer, at_factor
 
     sharp, banded = answer(at_factor(what)), answer(what)
     assumed = what.verify_factor.provenance == "assumed" and what.profile is None
+    v = what.verify_factor.value
+    if what.profile is not None:
+        v = what.profile[what.depth] if what.depth < len(what.profile) else None
     row: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION,
         "drafter_class": what.drafter_class,
@@ -120,7 +134,7 @@ def as_object(what: WhatIf) -> dict[str, Any]:
         "coverage": what.coverage,
         "target_step_ms": what.target_step_ms.value,
         "draft_step_ms": what.draft_step_ms.value,
-        "verify_factor": None if what.profile else what.verify_factor.value,
+        "verify_factor": v,
         "incumbent_tok_s": what.incumbent_tok_s,
         "expected_tokens": sharp.expected_tokens,
         "round_ms": _one(sharp.round_ms),
@@ -138,13 +152,18 @@ def as_object(what: WhatIf) -> dict[str, Any]:
         row["break_even_band"] = (
             None if banded.break_even is None else [banded.break_even.low, banded.break_even.high]
         )
-    row["from"] = {
-        "acceptance": None if what.acceptance is None else "typed",
+    costs = "assumed" if assumed else "derived"
+    origins = {
+        "acceptance": acceptance_from,
         "target_step_ms": what.target_step_ms.provenance,
         "draft_step_ms": what.draft_step_ms.provenance,
-        "verify_factor": "measured" if what.profile else what.verify_factor.provenance,
-        "incumbent_tok_s": None if what.incumbent_tok_s is None else "typed",
+        "verify_factor": what.verify_factor.provenance if what.profile is None else "measured",
+        "incumbent_tok_s": "typed",
+        "expected_tokens": "derived",
+        **dict.fromkeys(("round_ms", "rate_tok_s", "speedup", "commit_needed", "break_even_p"), costs),
+        **dict.fromkeys(("best_depth", "best_rate_tok_s"), costs),
     }
+    row["from"] = {name: origin for name, origin in origins.items() if row[name] is not None}
     return row
 
 
@@ -160,21 +179,28 @@ def _root(root: RootSpan | None) -> float | str | None:
     return root.low if root is not None and root.exact else None
 
 
+BANDS = {"rate_tok_s": "rate_band_tok_s", "speedup": "speedup_band", "break_even_p": "break_even_band"}
+
+
 def _lines(row: dict[str, Any]) -> list[str]:
-    """The same numbers for people, one a line."""
-
-    def shown(value: Any) -> str:
-        if isinstance(value, list):
-            return " .. ".join(map(shown, value))
-        return "--" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
-
+    """The same for people, one a line; what rests on an assumed cost as its band alone."""
+    assumed = "rate_band_tok_s" in row
+    sharp = {"round_ms", "commit_needed", "break_even_at", "best_depth", "best_rate_tok_s"}
     lines = []
     for name, value in row.items():
-        if name in ("schema_version", "from"):
+        if name in ("schema_version", "from", *BANDS.values()) or (assumed and name in sharp):
             continue
         origin = row["from"].get(name)
+        if assumed and name in BANDS:
+            value = row[BANDS[name]]
         if isinstance(value, dict):
-            value = "  ".join(f"K={k} {shown(v)}" for k, v in value.items())
-        mark = f"  ({origin})" if origin and value is not None else ""
-        lines.append(f"{name.replace('_', ' '):20} {shown(value)}{mark}")
+            value = "  ".join(f"K={k} {_shown(v)}" for k, v in value.items())
+        mark = f"  {origin}" if origin else ""
+        lines.append(f"{name.replace('_tok_s', ' tok/s').replace('_', ' '):18} {_shown(value)}{mark}")
     return lines
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, list):
+        return " .. ".join(map(_shown, value))
+    return "--" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
