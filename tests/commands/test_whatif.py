@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
 
 from tui.cli import cli
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 WORKED = ("--depth", "3", "--target-step", "67ms", "--draft-step", "12ms", "--incumbent", "25")
 
