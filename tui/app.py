@@ -35,7 +35,7 @@ PACE_S = 0.5
 """The screen changes at most this often, whatever the log's rate."""
 
 
-class Watch(Protocol):
+class Watching(Protocol):
     """Who follows the sources."""
 
     async def run(self) -> None:
@@ -85,7 +85,7 @@ class SpectopApp(App[None]):
 
     def __init__(
         self,
-        watch: Watch | None,
+        watch: Watching | None,
         *,
         ascii: bool = False,  # noqa: A002  # the option's name
         theme: str | None = None,

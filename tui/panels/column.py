@@ -54,9 +54,9 @@ class SourceColumn(Container):
 
         Args:
             scene: what is shown.
-            notes: lines of warnings below the headline.
+            notes: lines of notes below the headline.
         """
-        self.headline.styles.height = 3 + (notes if self.size.height >= 30 else min(1, notes))
+        self.headline.styles.height = 3 + notes
         self.headline.show(scene)
         for panel in self.panels:
             panel.show(scene)
@@ -80,7 +80,7 @@ class SourceColumn(Container):
             self.zoom(None)
         if not self._has_place(panel):
             self.zoom(panel)
-        panel.focus()
+        self.screen.set_focus(panel, scroll_visible=False)
 
     def _has_place(self, panel: Panel) -> bool:
         """Whether the layout shows a panel when none is zoomed."""

@@ -76,11 +76,12 @@ def _position(arm: ArmView, index: int, width: int, glyphs: Glyphs) -> Content:
     given = p.conditional[index] if index < len(p.conditional) else None
     bound = index < len(p.conditional_is_lower_bound) and p.conditional_is_lower_bound[index]
     text = f"{'>' if bound and given is not None else ''}{numbers.p(given)}"
-    length = max(3, width - 15)
+    gutter = len(str(len(arm.reached or ()))) + 1
+    length = max(3, width - 13 - gutter)
     return line(
         width,
         glyphs,
-        (f"{index + 1:<2}", "$muted"),
+        (f"{index + 1:<{gutter}}", "$muted"),
         (bar(share, length, glyphs), "$draft"),
         f"{numbers.percent(share, 0):>6}",
         f"{text:>7}",

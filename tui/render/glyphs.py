@@ -54,7 +54,7 @@ ASCII = Glyphs(
     mark="!",
     track=".",
     plot="*",
-    ellipsis="~",
+    ellipsis=">",
     cursor=">",
 )
 FRAME_TO_ASCII = str.maketrans("─│┌┐└┘├┤┬┴┼", "-|+++++++++")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -24,21 +25,36 @@ _VERDICTS = {
     "INCONCLUSIVE": ("cannot tell yet", "$warn bold reverse"),
     "NO_DATA": ("too little to judge", "$warn bold reverse"),
 }
+_UNDECIDED = ("NO_DATA", "INCONCLUSIVE")
+_LONGEST = 400
 
 
 def draw(scene: Scene, width: int, height: int) -> list[Content]:
     """As many of the lines as fit, the answer first."""
     view, glyphs = scene.view, scene.glyphs
     if view is None:
-        return [line(width, glyphs, ("no source: what if alone", "$muted"))]
-    lines = [_answer(scene, view, width), _why(view, width, glyphs), _source(scene, view, width)]
-    lines += [line(width, glyphs, ("note  ", "$warn bold"), clean(text, glyphs)) for text in warnings(view)]
+        return [line(width, glyphs, ("no source yet", "$muted"))]
+    tall = height >= 3 + len(notes(view, tall=True))
+    lines = [_answer(scene, view, width), _why(view, width, glyphs, tall=tall), _source(scene, view, width)]
+    noted = (clean(text, glyphs, _LONGEST) for text in notes(view, tall=tall))
+    lines += [line(width, glyphs, ("note  ", "$warn bold"), text) for text in noted]
     return lines[:height]
 
 
-def warnings(view: View | None) -> tuple[str, ...]:
-    """What the reader must know before acting; shown a line each."""
-    return () if view is None or view.judgement is None else view.judgement.warnings
+def notes(view: View | None, *, tall: bool) -> tuple[str, ...]:
+    """What the reader must know before acting; shown a line each.
+
+    Args:
+        view: what is shown.
+        tall: there is room for what an undecided verdict waits for besides the reason in words.
+    """
+    if view is None or view.canary is None:
+        return ()
+    source, judgement = view.source, view.judgement
+    texts = [source.message if source.state in ("waiting", "failed") else "", view.drift]
+    if judgement is not None:
+        texts += [judgement.reason if tall and judgement.verdict in _UNDECIDED else "", *judgement.warnings]
+    return tuple(text for text in texts if text)
 
 
 def _answer(scene: Scene, view: View, width: int) -> Content:
@@ -60,7 +76,7 @@ def _answer(scene: Scene, view: View, width: int) -> Content:
     judgement = view.judgement
     if judgement is None:
         return split(width, glyphs, _unjudged(view, arm), paused)
-    right = paused or [(f"  {_counted(judgement)}", "$muted")]
+    right = paused or [(f"  {_counted(judgement, in_full=width >= 96)}", "$muted")]
     room = width - Content.assemble(*right).cell_length
     return split(width, glyphs, fitting(room, _judged(judgement, arm)), right)
 
@@ -123,20 +139,23 @@ def _stratum(judgement: Judgement) -> str:
     return "alone" if judgement.stratum == "alone" else f"{judgement.stratum} in flight"
 
 
-def _counted(judgement: Judgement) -> str:
-    """N of each arm, and what was left out."""
-    out = sum(judgement.canary.left_out.values()) + sum(judgement.incumbent.left_out.values())
+def _counted(judgement: Judgement, *, in_full: bool) -> str:
+    """Requests of each arm, and how many were left out; in full with the reasons."""
+    left_out = Counter(judgement.incumbent.left_out) + Counter(judgement.canary.left_out)
+    out = str(sum(left_out.values())) if left_out else ""
+    if in_full:
+        out = ", ".join(f"{n} {reason}" for reason, n in left_out.items())
     counts = f"n {judgement.incumbent.requests}+{judgement.canary.requests}"
     if judgement.incumbent.n_effective is None:
         counts = f"n {judgement.canary.requests}"
     return f"{counts}, {out} out" if out else counts
 
 
-def _why(view: View, width: int, glyphs: Glyphs) -> Content:
+def _why(view: View, width: int, glyphs: Glyphs, *, tall: bool) -> Content:
     judgement, arm = view.judgement, view.canary
     if arm is None:
         return line(width, glyphs)
-    if judgement is not None and judgement.verdict in ("NO_DATA", "INCONCLUSIVE"):
+    if judgement is not None and judgement.verdict in _UNDECIDED and not tall:
         return line(width, glyphs, ("why   ", "$muted"), clean(judgement.reason, glyphs))
     return line(width, glyphs, ("why   ", "$muted"), *_reason(arm, glyphs))
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from textual.content import Content
 
-from tui.model.whatif import DEPTHS, answer
+from tui.model.whatif import DEPTHS, rate_of
 from tui.render import numbers
 from tui.render.glyphs import FRAME_TO_ASCII
 from tui.render.text import fit
@@ -60,7 +60,7 @@ def rate_over_p(what: WhatIf, p_now: float | None, width: int, height: int, glyp
     """
     steps = max(8, min(40, width))
     ps = [i / steps for i in range(steps + 1)]
-    spans = [answer(dataclasses.replace(what, acceptance=p), depths=()).rate_tok_s for p in ps]
+    spans = [rate_of(dataclasses.replace(what, acceptance=p)) for p in ps]
     return _rates(
         ps, spans, what.incumbent_tok_s, p_now, ([0, 0.5, 1], ["p 0", ".5", "1"]), (width, height), glyphs
     )
@@ -71,7 +71,7 @@ def rate_over_depth(what: WhatIf, width: int, height: int, glyphs: Glyphs) -> li
     """Rate over K at this p, with the incumbent's line and the present depth."""
     last = max(_LONGEST_DEPTH, min(DEPTHS.stop - 1, what.depth + 4))
     ks = [float(k) for k in range(1, last + 1)]
-    spans = [answer(dataclasses.replace(what, depth=int(k)), depths=()).rate_tok_s for k in ks]
+    spans = [rate_of(dataclasses.replace(what, depth=int(k))) for k in ks]
     ticks = [1, last // 2, last]
     labels = [f"K {ticks[0]}", *(str(k) for k in ticks[1:])]
     return _rates(ks, spans, what.incumbent_tok_s, what.depth, (ticks, labels), (width, height), glyphs)

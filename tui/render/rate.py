@@ -76,7 +76,7 @@ def draw(scene: Scene, picture: list[Content], width: int, height: int) -> list[
     blocks = [(table, _TABLE), (_picture(arm, reference, room, height, glyphs), room)]
     if size is not None:
         blocks += [([], 1), (picture, size[0])]
-    return beside(blocks, glyphs)[:height]
+    return [line(width, glyphs, row) for row in beside(blocks, glyphs)[:height]]
 
 
 def _table(view: View, arm: ArmView, glyphs: Glyphs) -> list[Content]:

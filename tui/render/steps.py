@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from tui.model.steps import is_upper_bound
+from tui.model.steps import UPPER_BOUND, is_upper_bound
 from tui.render import numbers
 from tui.render.text import clean, line, wrapped
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from tui.session.snapshot import ArmView
 
 _LABEL, _VALUE = 9, 7
+_FASTER = "t_s/d_s"
+PLAIN_NEEDS = "10-50"
+"""How much faster than its target a plain drafter must be to pay, by the field's experience."""
 
 
 def draw(scene: Scene, width: int, height: int) -> list[Content]:
@@ -38,6 +42,8 @@ def draw(scene: Scene, width: int, height: int) -> list[Content]:
     for (label, number, figure), text in zip(rows, texts, strict=True):
         known = figure.value is not None
         shown = (f"{number:>{_VALUE}}", "bold") if known else (number, "$muted")
+        if label == _FASTER and len(text) > width - _LABEL - _VALUE - 1:
+            text = figure.note  # what a plain drafter needs says more than "derived"
         lines.append(line(width, glyphs, (f"{label:<{_LABEL}}", "$muted"), shown, (f" {text}", "$muted")))
     if height > len(lines) + 1:
         now = numbers.ms(arm.now.round_ms)
@@ -64,7 +70,9 @@ def _rows(arm: ArmView) -> list[tuple[str, str, Figure]]:
     rows = [(label, _bounded(numbers.ms(f.value), f), f) for label, f in times]
     rows.append(("verify v", numbers.factor(steps.verify_factor.value), steps.verify_factor))
     faster = steps.target_over_draft
-    rows.append(("t_s/d_s", numbers.ratio(faster.value), faster))
+    if faster.value is not None and arm.drafter_class == "plain":
+        faster = replace(faster, note=f"needs {PLAIN_NEEDS}")
+    rows.append((_FASTER, numbers.ratio(faster.value), faster))
     return rows
 
 
@@ -73,5 +81,5 @@ def _bounded(text: str, figure: Figure) -> str:
 
 
 def _said(figure: Figure, glyphs: Glyphs) -> str:
-    words = [numbers.mark(figure), clean(figure.note, glyphs)]
+    words = [numbers.mark(figure), "" if figure.note == UPPER_BOUND else clean(figure.note, glyphs)]
     return ", ".join(word for word in words if word)

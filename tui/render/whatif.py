@@ -68,7 +68,7 @@ def draw(scene: Scene, cursor: Cursor, picture: list[Content], width: int, heigh
     """
     glyphs = scene.glyphs
     inputs = [_input(scene, name, cursor, glyphs) for name in LABELS]
-    answers = _answers(scene, glyphs)
+    answers = _answers(scene, glyphs, roomy=height > len(LABELS) + 4)
     size = picture_size(width, height)
     is_beside = size is not None and size[1] == height
     blocks = [(inputs, INPUTS), (answers, ANSWERS)]
@@ -95,7 +95,7 @@ def _input(scene: Scene, name: LeverName, cursor: Cursor, glyphs: Glyphs) -> Con
     chosen = cursor.lever == name
     value, said = _value(scene, name)
     if chosen and cursor.typing:
-        value, said = f"{cursor.typing}_", "Enter takes it"
+        value, said = f"{cursor.typing}_", "Enter"
     moved = name in scene.levers.touched()
     style = "reverse bold" if chosen else "$draft bold" if moved else "bold"
     pointer = glyphs.cursor if chosen else " "
@@ -172,7 +172,7 @@ def _written(name: LeverName, value: Figure | float | str | None) -> str:
     return write.get(name, numbers.ms)(value)
 
 
-def _answers(scene: Scene, glyphs: Glyphs) -> list[Content]:
+def _answers(scene: Scene, glyphs: Glyphs, *, roomy: bool) -> list[Content]:
     what, given = scene.what, scene.answer
     about = "~" if given.approximate else ""
     speedup = numbers.span(given.speedup, numbers.factor)
@@ -191,14 +191,12 @@ def _answers(scene: Scene, glyphs: Glyphs) -> list[Content]:
             [(commits, "bold"), (f" needs {numbers.span(given.commit_needed, numbers.tokens)}", "$muted")],
         ),
     ]
-    head_room = numbers.span(given.head_room, _signed)
-    here = _break_even(scene, what.depth)
-    rows.append((f"p* K={what.depth}", [(here, "$incumbent bold"), (f"  p-p* {head_room}", "$muted")]))
-    rows += [(f"   K={k}", [(_break_even(scene, k), "")]) for k in _OTHER_DEPTHS if k != what.depth]
-    best = numbers.UNKNOWN
-    if given.best_depth is not None:
-        best = f"K={given.best_depth}: {numbers.rate(given.best_rate_tok_s)}"
-    rows.append(("best", [(best, "")]))
+    rows.append((f"p* K={what.depth}", [(_break_even(scene, what.depth), "$incumbent bold")]))
+    best = numbers.UNKNOWN if given.best_depth is None else f"K={given.best_depth}"
+    rows.append(("p - p*", [(numbers.span(given.head_room, _signed), ""), (f"  best {best}", "$muted")]))
+    rows += [(f"p* K={k}", [(_break_even(scene, k), "")]) for k in _OTHER_DEPTHS if k != what.depth]
+    if roomy and given.best_depth is not None:
+        rows.append(("best", [(f"K={given.best_depth}, {numbers.rate(given.best_rate_tok_s)} tok/s", "")]))
     return [line(max(ANSWERS, 28), glyphs, (f"{label:<9}", "$muted"), *parts) for label, parts in rows]
 
 

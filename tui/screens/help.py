@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
+from textual.keys import key_to_character
 from textual.screen import Screen
 from textual.widgets import Footer, Static
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from textual.app import App, ComposeResult
+    from textual.app import ComposeResult
 
 _KEYS = 18
 _WORDS = """\
@@ -43,23 +44,29 @@ class HelpScreen(Screen[None]):
         """The keys by place, then the words."""
         yield Static("spectop: keys", classes="page-title", markup=False)
         with VerticalScroll(classes="page"):
-            yield Static(self._text(self.app), classes="page-text", markup=False)
+            yield Static(self._text(), classes="page-text", markup=False)
         yield Footer(compact=True, show_command_palette=False)
 
-    def _text(self, app: App[object]) -> Content:
+    def _text(self) -> Content:
         parts: list[str | tuple[str, str]] = []
         for title, bindings in self._sections:
             parts.append((f"{title}\n", "$accent bold"))
-            for keys, told in _rows(bindings, app):
+            for keys, told in _rows(bindings):
                 parts += [(f"  {keys:<{_KEYS}}", "bold"), f" {told}\n"]
         parts += [("words\n", "$accent bold"), _WORDS]
         return Content.assemble(*parts)
 
 
-def _rows(bindings: Iterable[BindingType], app: App[object]) -> list[tuple[str, str]]:
+def _name(key: str) -> str:
+    """A key as it is written on the keyboard."""
+    character = key_to_character(key)
+    return character if character is not None and character.isprintable() and character != " " else key
+
+
+def _rows(bindings: Iterable[BindingType]) -> list[tuple[str, str]]:
     """Keys and what they do, in the order they are bound; keys of one binding in one row."""
     rows: dict[str, tuple[list[str], str]] = {}
     for binding in Binding.make_bindings(bindings):
         keys, _ = rows.setdefault(binding.id or binding.key, ([], binding.tooltip or binding.description))
-        keys.append(app.get_key_display(binding))
+        keys.append(_name(binding.key))
     return [(" ".join(keys), told) for keys, told in rows.values()]

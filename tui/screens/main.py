@@ -17,7 +17,7 @@ from tui.panels.drawn import Panel
 from tui.panels.requests import RequestsPanel
 from tui.panels.whatif import WhatIfPanel
 from tui.render import plot
-from tui.render.headline import warnings
+from tui.render.headline import notes
 from tui.render.levers import NOTHING_KNOWN, LeverName, Levers, measured_p, parse, stepped
 from tui.render.scene import Scene
 from tui.screens.lines import LinesScreen
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tui.session.snapshot import Snapshot
 
 SMALLEST = (60, 16)
-_TWO_COLUMNS = 190
+_TWO_COLUMNS, _TALL = 190, 31
 _DEPTH = Binding.Group("depth", compact=True)
 _ACCEPTANCE = Binding.Group("acceptance", compact=True)
 
@@ -71,7 +71,7 @@ class MainScreen(Screen[None]):
             id="acceptance.raise",
             tooltip="Acceptance p up by .01",
         ),
-        Binding("b", "incumbent", "incumbent", id="incumbent", tooltip="Set what has to be beaten"),
+        Binding("b", "app.incumbent", "incumbent", id="incumbent", tooltip="Set what has to be beaten"),
         Binding(
             "space", "app.pause", "pause", id="pause", tooltip="Hold the screen still; collecting goes on"
         ),
@@ -170,9 +170,11 @@ class MainScreen(Screen[None]):
         if self._side_by_side and self._first + 1 < self._sources:
             indices.append(self._first + 1)
         scenes = [self.scene(index) for index in indices]
-        notes = max(len(warnings(scene.view)) for scene in scenes)
+        tall = self.size.height >= _TALL
+        noted = max(len(notes(scene.view, tall=tall)) for scene in scenes)
+        noted = noted if tall else min(1, noted)
         for column, scene in zip(self.columns, scenes, strict=False):
-            column.show(scene, notes)
+            column.show(scene, noted)
 
     def scene(self, index: int) -> Scene:
         """What the column of one source shows."""
@@ -290,14 +292,14 @@ class MainScreen(Screen[None]):
         column = self.column
         column.reach(column.requests)
         column.query_one(".table").add_class("-filtering")
-        column.filter.focus()
+        self.set_focus(column.filter)
 
     def _end_filter(self) -> None:
         column = self.column
         column.filter.value = ""
         column.query_one(".table").remove_class("-filtering")
         column.requests.filter("")
-        column.requests.focus()
+        self.set_focus(column.requests)
 
     @on(Input.Changed, ".filter")
     def _filtered(self, event: Input.Changed) -> None:
@@ -305,7 +307,7 @@ class MainScreen(Screen[None]):
 
     @on(Input.Submitted, ".filter")
     def _filter_taken(self) -> None:
-        self.column.requests.focus()
+        self.set_focus(self.column.requests)
 
     @on(RequestsPanel.Opened)
     def _opened(self, message: RequestsPanel.Opened) -> None:
@@ -324,7 +326,7 @@ class MainScreen(Screen[None]):
         """What makes no sense now is neither shown nor done."""
         if action == "source":
             return self._sources > 1
-        if self.alone is not None and action in ("panel", "filter", "zoom", "incumbent", "app.pause"):
+        if self.alone is not None and action in ("panel", "filter", "zoom"):
             return False
         return super().check_action(action, parameters)
 
