@@ -6,24 +6,28 @@ import math
 import re
 
 _PLACES = {
-    "{f}": r"(-?nan(?:\(ind\))?|[-+]?inf|[-+]?\d+(?:[.,]\d+)?(?:e[+-]?\d+)?)",
-    "{2}": r"(\d+\.\d\d)",
-    "{i}": r"(\d+)",
+    "{f}": r"(-?[0-9.,]+|-?nan\S*|-?inf)",
+    "{2}": r"([0-9]{1,9}\.[0-9]{2})",
+    "{i}": r"([0-9]{1,15})",
     "{l}": r"\(([^)]*)\)",
     "{w}": r"([\w-]+)",
+    "~": " *",
 }
-_TOKEN = re.compile(r"\{[f2ilw]\}|[^\s{]+")
+_TOKEN = re.compile(r"\{[f2ilw]\}|~|[^~{]+")
+_NUMBER_BEGUN = re.compile(r"-?[0-9]*\.?[0-9]?")
 
 
 class Form:
-    """One printed form. `{f}` is a number, `{2}` one of two decimals, `{i}` a count, `{l}` a bracketed list,
-    `{w}` a name; blanks between the parts are free.
-    """  # fmt: skip
+    """One printed form, written as a skeleton.
+
+    `{f}` is a number, `{2}` one with two decimals, `{i}` a count, `{l}` a bracketed list, `{w}` a name, `~` any
+    blanks or none; the rest stands as it is.
+    """
 
     def __init__(self, skeleton: str) -> None:
+        """Compile the skeleton."""
         self._parts = [
-            (token, re.compile(" *" + _PLACES.get(token, re.escape(token))))
-            for token in _TOKEN.findall(skeleton)
+            (token, re.compile(_PLACES.get(token, re.escape(token)))) for token in _TOKEN.findall(skeleton)
         ]
         self.match = re.compile("".join(part.pattern for _, part in self._parts)).match
 
@@ -32,35 +36,40 @@ class Form:
         text = text.rstrip()
         position = 0
         for token, part in self._parts:
-            if found := part.match(text, position):
-                position = found.end()
-                continue
-            rest = text[position:].lstrip()
-            return (
-                rest in ("", ".", "-", "(")
-                if token in _PLACES and token != "{l}"
-                else self._unfinished(token, rest)
-            )
+            found = part.match(text, position)
+            if found is None:
+                return _begins(token, text[position:])
+            position = found.end()
         return False
-
-    @staticmethod
-    def _unfinished(token: str, rest: str) -> bool:
-        if token == "{l}":
-            return rest == "" or (rest.startswith("(") and ")" not in rest)
-        return token.startswith(rest) or rest == "."
 
 
 def number(text: str) -> float | None:
     """A printed number; None for what is not finite."""
     try:
-        value = float(text.replace(",", "."))
+        value = float(text)
     except ValueError:
-        return None
+        try:
+            value = float(text.replace(",", "."))
+        except ValueError:
+            return None
     return value if math.isfinite(value) else None
 
 
 def shares(text: str) -> tuple[float, ...] | None:
-    """A printed list of shares; None when one of them cannot be read or there is none."""
-    values = [number(part.strip()) for part in text.split(",") if part.strip()]
-    known = tuple(value for value in values if value is not None)
-    return known if known and len(known) == len(values) else None
+    """A printed list of shares; None when one of them cannot be read."""
+    if not text.strip():
+        return ()
+    try:
+        values = tuple(map(float, text.split(",")))
+    except ValueError:
+        return None
+    return values if all(map(math.isfinite, values)) else None
+
+
+def _begins(token: str, rest: str) -> bool:
+    """Whether `rest`, the end of a line, is a beginning of this part."""
+    if token == "{l}":
+        return not rest or (rest.startswith("(") and ")" not in rest)
+    if token in _PLACES:
+        return _NUMBER_BEGUN.fullmatch(rest) is not None
+    return token.startswith(rest)

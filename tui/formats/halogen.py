@@ -11,36 +11,40 @@ from tui.formats.forms import Form, number
 if TYPE_CHECKING:
     from tui.formats.prefixes import Line
 
-_NUMBER = r"(\d+(?:\.\d+)?)"
+_NUMBER = r"(\d{1,15}(?:\.\d+)?)"
 _LOGGER = r"(?: *(?:TRACE|DEBUG|INFO|WARN|ERROR) +)?(?:[\w:.-]+: )?"
 _SAYS = re.compile(_LOGGER + r"serve_api: ")
 _HEAD = re.compile(
-    r"([a-z][a-z0-9_]*) (\d+) tok in " + _NUMBER + r"s = (?:" + _NUMBER + r" t/s|n/a)(?=\s*$| \| ?)"
+    r"([a-z][a-z0-9_]*) (\d{1,15}) tok in " + _NUMBER + r"s = (?:" + _NUMBER + r" t/s|n/a)(?=\s*$| \| ?)"
 )
 _LIKE_HEAD = re.compile(r"([a-z][a-z0-9_]*) (\d+) \S+ in ")
-_HEAD_CUT = (Form("{w} {i} tok in {f} s = {f} t/s"), Form("{w} {i} tok in {f} s = n/a"))
+_HEAD_CUT = (Form("{w} {i} tok in {f}s = {f} t/s"), Form("{w} {i} tok in {f}s = n/a"))
 _FIRST = re.compile(r"halogen: halogen-flash-server (\S+), mode ")
 _VERSION = re.compile(r"version (\S+), engine version ")
 _LISTENING = re.compile(r"engine at \S+, listening on (\S+)")
 
-_ROUNDS = re.compile(r"(\d+) rounds, commit " + _NUMBER + r"/round")
+_ROUNDS = re.compile(r"(\d{1,15}) rounds, commit " + _NUMBER + r"/round")
 _PROMPT = re.compile(
-    r"prompt (\d+)(?: \((\d+) cached(?:, " + _NUMBER + r"%)?\))?, prefill " + _NUMBER + r"s"
-    r"(?: = " + _NUMBER + r" t/s| \((\d+) new\)| \((?:" + _NUMBER + r" t/s|n/a)\))?"
+    r"prompt (\d{1,15})(?: \((\d{1,15}) cached(?:, " + _NUMBER + r"%)?\))?, prefill " + _NUMBER + r"s"
+    r"(?: = " + _NUMBER + r" t/s| \((\d{1,15}) new\)| \((?:" + _NUMBER + r" t/s|n/a)\))?"
 )
-_HEAD_OFF = re.compile(r"(\d+) tok (?:beside other streams|with the head off)")
-_LOOKUP = re.compile(r"pld (\d+) rounds, " + _NUMBER + r" acc/round")
+_HEAD_OFF = re.compile(r"(\d{1,15}) tok (?:beside other streams|with the head off)")
+_LOOKUP = re.compile(r"pld (\d{1,15}) rounds, " + _NUMBER + r" acc/round")
 _OTHERS = re.compile(
     r"detok \d+(?:\.\d+)?us/tok|itl (?:\d+(?:\.\d+)?ms/tok|n/a)|pool \d+/\d+ \d+%"
     r"|max_tokens clamped \d+ -> \d+|think (?:on|off)(?:, .+)?"
 )
 _CLAUSES = {
-    re.compile(r"\d+ r"): ("{i} rounds, commit {f} /round",),
-    re.compile(r"prompt\b"): ("prompt {i} ( {i} cached, {f} % ), prefill {f} s", "prompt {i}, prefill {f} s"),
+    re.compile(r"\d+ r"): ("{i} rounds, commit {f}/round",),
+    re.compile(r"prompt\b"): (
+        "prompt {i} ({i} cached, {f}%), prefill {f}s",
+        "prompt {i} ({i} cached), prefill {f}s",
+        "prompt {i}, prefill {f}s",
+    ),
     re.compile(r"\d+ tok\b"): ("{i} tok beside other streams", "{i} tok with the head off"),
     re.compile(r"pld\b"): ("pld {i} rounds, {f} acc/round",),
-    re.compile(r"detok\b"): ("detok {f} us/tok",),
-    re.compile(r"pool\b"): ("pool {i} / {i} {i} %",),
+    re.compile(r"detok\b"): ("detok {f}us/tok",),
+    re.compile(r"pool\b"): ("pool {i}/{i} {i}%",),
 }
 _CLAUSE_FORMS = {begin: tuple(Form(text) for text in texts) for begin, texts in _CLAUSES.items()}
 
@@ -200,7 +204,7 @@ def _ms(seconds: float | None) -> float | None:
 
 
 def _release(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", version)[:2])
+    return tuple(int(part) for part in re.findall(r"\d{1,6}", version)[:2])
 
 
 def _fault(part: str, *, last: bool) -> ProblemKind | None:

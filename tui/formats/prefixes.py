@@ -18,7 +18,7 @@ _DEEPEST = 8
 _PATIENCE = 4096
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
-_OWN = re.compile(r"(?:(\d+)\.(\d\d)\.(\d{3})\.(\d{3}) )?(?:([IWED]) )?")
+_OWN = re.compile(r"(\d{1,9}\.\d\d\.\d{3}\.\d{3}) (?:[IWED] )?")
 _PORT = re.compile(r"\[ *(\d{1,5})\] ?")
 _STAMP = re.compile(
     r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?(Z|[+-]\d\d:?\d\d)?"
@@ -29,7 +29,7 @@ _JOURNAL = re.compile(
 )
 _IDENT = re.compile(r"\S+ ([^\s\[:]+)\[\d+\]: ?")
 _COMPOSE = re.compile(r"([A-Za-z0-9][\w.-]*) +\| ?")
-_MONTHS = {name: number for number, name in enumerate("JanFebMarAprMayJunJulAugSepOctNovDec"[i : i + 3] for i in range(0, 36, 3))}  # fmt: skip  # noqa: E501
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _JOURNAL_NAMES = ("CONTAINER_NAME", "_SYSTEMD_USER_UNIT", "_SYSTEMD_UNIT", "SYSLOG_IDENTIFIER")
 
 
@@ -39,27 +39,41 @@ class Line:
 
     Attributes:
         text: what the server itself said.
+        offset: where the line starts in its source, bytes.
+        clock: the server's own clock as printed, or whole microseconds.
+        prefixed: whether the server's own clock or level was before the text.
         stream: port, container or unit names that were before it, outermost first, joined by "/".
         time: seconds since the epoch, from the innermost stamp of a wrapper.
-        clock_s: the server's own clock, seconds.
-        prefixed: whether the server's own clock or level was before the text.
-        offset: where the line starts in its source, bytes.
         quoting: whether this source has printed debug lines before, which can hold users' text.
         tagless: whether this source has shown no tag or prefix of llama.cpp before.
     """
 
     text: str
+    offset: int
+    clock: str | None = None
+    prefixed: bool = False
     stream: str | None = None
     time: float | None = None
-    clock_s: float | None = None
-    prefixed: bool = False
-    offset: int = 0
     quoting: bool = False
     tagless: bool = False
 
+    @property
+    def clock_s(self) -> float | None:
+        """The server's own clock, seconds."""
+        if self.clock is None:
+            return None
+        minutes, _, rest = self.clock.partition(".")
+        if not rest:
+            return int(minutes) / 1e6
+        return int(minutes) * 60 + int(rest.replace(".", "")) / 1e6
+
 
 class Unwrapper:
-    """Takes the wrappers off lines, one after the other as they are nested; joins partial records."""
+    """Takes the wrappers off lines, one after the other as they are nested; joins partial records.
+
+    Attributes:
+        partial: records that have begun and whose rest is still to come.
+    """
 
     def __init__(self, now: Callable[[], float]) -> None:
         """Start without partial records.
@@ -68,38 +82,33 @@ class Unwrapper:
             now: the present, seconds since the epoch; a stamp without a year is its nearest past.
         """
         self._now = now
-        self._partial: dict[tuple[str, ...], str] = {}
+        self.partial: dict[tuple[str, ...], str] = {}
         self._waited = 0
-
-    @property
-    def waiting(self) -> bool:
-        """Whether a record has begun whose rest is still to come."""
-        return bool(self._partial)
 
     def forget(self) -> None:
         """Drop partial records: their rest will not come."""
-        self._partial.clear()
+        self.partial.clear()
 
     def read(self, text: str, offset: int) -> Line | None:
         """The line behind the wrappers; None while only a part of it is known, or when it is no text."""
-        if self._partial:
+        if "\x1b" in text:
+            text = _ESCAPES.sub("", text)
+        if self.partial:
             self._waited += 1
             if self._waited > _PATIENCE:
                 self.forget()
-        else:
-            self._waited = 0
-        if "\x1b" in text:
-            text = _ESCAPES.sub("", text)
-        line = Line(text, offset=offset)
+        elif found := _OWN.match(text):
+            return Line(text[found.end() :], offset, found[1], True)
+        line = Line(text, offset)
         names: list[str] = []
-        for _ in range(_DEEPEST):
-            if not self._peel(line, names):
-                break
-        else:
+        depth = 0
+        while depth < _DEEPEST and self._peel(line, names):
+            depth += 1
+        if depth == _DEEPEST or line.text is _UNREADABLE:
             return None
         if names:
             line.stream = "/".join(names)
-        return line if line.text is not _UNREADABLE else None
+        return line
 
     def _peel(self, line: Line, names: list[str]) -> bool:
         """Take one wrapper off; False when there is none left."""
@@ -127,10 +136,8 @@ class Unwrapper:
         return True
 
     def _peel_digits(self, line: Line, text: str, names: list[str]) -> bool:
-        found = _OWN.match(text)
-        if found and found[1]:
-            line.clock_s = (int(found[1]) * 60 + int(found[2])) + int(found[3] + found[4]) / 1e6
-            line.text, line.prefixed = text[found.end() :], True
+        if found := _OWN.match(text):
+            line.text, line.clock, line.prefixed = text[found.end() :], found[1], True
             return False
         if not (found := _STAMP.match(text)):
             return self._peel_named(line, text, names)
@@ -169,8 +176,8 @@ class Unwrapper:
         elif record.get("type") == "log" and isinstance(record.get("msg"), str):
             inner = _first_line(record["msg"])
             line.prefixed = True
-            if isinstance(clock := record.get("time"), int) and clock > 0:
-                line.clock_s = clock / 1e6
+            if isinstance(clock := record.get("time"), int) and 0 < clock < 10**15:
+                line.clock = str(clock)
         else:
             return False
         if inner is None:
@@ -205,11 +212,13 @@ class Unwrapper:
 
     def _join(self, key: tuple[str, ...], text: str, *, whole: bool) -> str | None:
         """A record's text with the parts before it; None while it goes on. Only its beginning is kept."""
-        if self._partial:
-            text = self._partial.pop(key, "") + text
+        if self.partial:
+            text = self.partial.pop(key, "") + text
         if whole:
             return _first_line(text)
-        self._partial[key] = text[:LONGEST]
+        if not self.partial:
+            self._waited = 0
+        self.partial[key] = text[:LONGEST]
         return None
 
     def _undated(self, month: str, day: str, clock: str, fraction: str | None) -> float | None:
@@ -249,7 +258,7 @@ def _nearest_past(month: str, day: int, clock: str, hour: int) -> float | None:
     for candidate in range(year, year - 9, -1):
         try:
             moment = dt.datetime.fromisoformat(
-                f"{candidate:04}-{_MONTHS[month] + 1:02}-{day:02}T{clock}"
+                f"{candidate:04}-{_MONTHS.index(month) + 1:02}-{day:02}T{clock}"
             ).timestamp()
         except (ValueError, OverflowError, OSError):
             continue

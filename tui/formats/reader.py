@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from typing import TYPE_CHECKING
@@ -12,19 +13,20 @@ from tui.formats.llamacpp import LlamaStream
 from tui.formats.prefixes import LONGEST, Line, Unwrapper
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 _SLICE = 1 << 20
+_NO_LINE = (-1, False)
+_NOT_ASCII = bytes(range(0x80, 0x100))
 _LONGEST_LINE = 1 << 20
 
 _START_MARKS = (b"loading model", b"build")
-_KEYWORDS = (
+_KEYWORDS: tuple[bytes, ...] = (
     b"print_timing",
     b"eval time =",
     b"draft acceptance",
-    b"statistics ",
-    b"| processing task",
-    b"stop processing",
+    b"#calls",
+    b"processing",
     b"slots are idle",
     b"draft tokens",
     b"cancel task",
@@ -35,14 +37,14 @@ _KEYWORDS = (
     b"serve_api: ",
     b" tok in ",
     b"halogen-flash-server ",
-    b" stdout P",
-    b" stderr P",
 )
 """What every line that matters holds; a line without any is never decoded."""
-_START_KEYWORDS = (b"speculative ", b"n_max=", b"n_max = ", b"listening on", b"draft model", b"n_slots = ")
+_START_KEYWORDS = (b"speculative ", b"n_max", b"listening on", b"draft model", b"n_slots = ")
 """Looked for only while a server starts."""
+_CRI_KEYWORDS = (b" stdout P", b" stderr P")
 _JSON_KEYWORDS = (b'"MESSAGE":[', b'"MESSAGE": [', b'"line-max"', b"CONTAINER_PARTIAL_MESSAGE")
 _DOCKER_PARTIAL = re.compile(rb'(?:[^n]|[^\\]n|\\\\n)", ?"stream": ?"std')
+_CRI = re.compile(rb"\d{4}-\d\d-\d\dT\S+ (?:stdout|stderr) [FP]")
 _QUOTING = (b"D srv ", b"request:  {", b'"level":"debug"')
 _TAGS = re.compile(rb"(?:slot|srv|que|res|spec|cmn) +[\w()]{1,12}: |\d\.\d\d\.\d{3}\.\d{3} [IWED] ")
 
@@ -63,8 +65,9 @@ class LogReader:
         self._unwrapper = Unwrapper(now)
         self._streams: dict[str | None, Dialect] = {}
         self._next = 0
-        self._quoting = False
-        self._tagless = True
+        self._keywords = _KEYWORDS
+        self._quotes_from = math.inf
+        self._tags_from = math.inf
 
     def feed(self, data: bytes, offset: int) -> list[Event]:
         """Read whole lines.
@@ -79,6 +82,8 @@ class LogReader:
             self._renew(out)
         elif offset != self._next:
             self._jump()
+        if self._next == 0 and _CRI.match(data):
+            self._keywords = _KEYWORDS + _CRI_KEYWORDS
         self._next = offset + len(data)
         if offset == 0 and data[:2] in (b"\xff\xfe", b"\xfe\xff"):
             self._problem("encoding", "UTF-16", 0, out)
@@ -106,62 +111,62 @@ class LogReader:
         return out
 
     def _renew(self, out: list[Event]) -> None:
+        """The source was replaced: nothing of the old one holds."""
         out.extend(self.close())
         self._streams.clear()
         self._unwrapper.forget()
-        self._quoting = False
-        self._tagless = True
+        self._next = 0
+        self._keywords = _KEYWORDS
+        self._quotes_from = self._tags_from = math.inf
 
     def _jump(self) -> None:
+        """Bytes were left out, before or after what was read."""
         self._unwrapper.forget()
+        self._quotes_from = -1 if self._quotes_from < math.inf else math.inf
+        self._tags_from = -1 if self._tags_from < math.inf else math.inf
         for stream in self._streams.values():
             stream.forget()
 
     def _read(self, data: bytes, offset: int, out: list[Event]) -> None:
-        quoting_from = -1 if self._quoting else _first(data, _QUOTING)
-        tags_from = self._tags_from(data)
-        for start, end, only_starting in self._lines(data):
-            raw = data[start:end]
-            if len(raw) > _LONGEST_LINE:
-                if not only_starting:
-                    self._problem("oversize", raw[:LONGEST].decode(errors="replace"), offset + start, out)
-                continue
-            text, sound = _decode(raw)
-            line = self._unwrapper.read(text, offset + start)
-            if line is None:
-                continue
-            stream = self._streams.get(line.stream)
-            if only_starting and (stream is None or not stream.starting):
-                continue
-            if not sound:
-                self._problem("encoding", text, offset + start, out)
-            line.quoting = quoting_from < start
-            line.tagless = tags_from > start
-            stream = stream or self._recognise(line)
-            if stream is not None:
-                stream.read(line, out)
-        self._quoting = self._quoting or quoting_from < len(data)
-        self._tagless = tags_from >= len(data)
-
-    def _tags_from(self, data: bytes) -> int:
-        """Where the first tag or prefix of a llama.cpp server stands; the length where there is none."""
-        found = _TAGS.search(data) if self._tagless else None
-        return found.start() if found else len(data) if self._tagless else -1
-
-    def _lines(self, data: bytes) -> Iterator[tuple[int, int, bool]]:
-        """The lines that may matter, in order; every line while a partial record waits for its rest."""
+        """Read the lines that hold a keyword; all of them while a partial record waits for its rest."""
+        if self._quotes_from == math.inf:
+            self._quotes_from = offset + _first(data, _QUOTING)
+        if self._tags_from == math.inf and (found := _TAGS.search(data)):
+            self._tags_from = offset + found.start()
+        partial = self._unwrapper.partial
         position = 0
         for start, (end, only_starting) in [
-            *_hits(data, starting=self._starting(data)),
-            (len(data), (-1, False)),
+            *_hits(data, self._keywords, starting=self._starting(data)),
+            (len(data), _NO_LINE),
         ]:
-            while self._unwrapper.waiting and position < start:
+            while partial and position < start:
                 stop = _line_end(data, position)
-                yield position, stop, False
+                self._take(data[position:stop], offset + position, False, out)
                 position = stop + 1
             if position <= start < end:
-                yield start, end, only_starting
+                self._take(data[start:end], offset + start, only_starting, out)
                 position = end + 1
+
+    def _take(self, raw: bytes, offset: int, only_starting: bool, out: list[Event]) -> None:
+        """Hand one line to the dialect of its stream."""
+        if len(raw) > _LONGEST_LINE:
+            if not only_starting:
+                self._problem("oversize", raw[:LONGEST].decode(errors="replace"), offset, out)
+            return
+        text, sound = _decode(raw)
+        line = self._unwrapper.read(text, offset)
+        if line is None:
+            return
+        stream = self._streams.get(line.stream)
+        if only_starting and (stream is None or not stream.starting):
+            return
+        if not sound:
+            self._problem("encoding", text, offset, out)
+        line.quoting = self._quotes_from < offset
+        line.tagless = self._tags_from > offset
+        stream = stream or self._recognise(line)
+        if stream is not None:
+            stream.read(line, out)
 
     def _starting(self, data: bytes) -> bool:
         return any(stream.starting for stream in self._streams.values()) or any(
@@ -180,9 +185,9 @@ class LogReader:
         out.append(Problem(source=self._source, problem=kind, text=harmless(text), offset=offset))
 
 
-def _first(data: bytes, keywords: tuple[bytes, ...]) -> int:
-    """Where the first of the keywords stands; the length where none does."""
-    return min((at for keyword in keywords if (at := data.find(keyword)) >= 0), default=len(data))
+def _first(data: bytes, keywords: tuple[bytes, ...]) -> float:
+    """Where the first of the keywords stands; infinitely far where none does."""
+    return min((at for keyword in keywords if (at := data.find(keyword)) >= 0), default=math.inf)
 
 
 def _line_end(data: bytes, position: int) -> int:
@@ -192,34 +197,34 @@ def _line_end(data: bytes, position: int) -> int:
 
 def _decode(raw: bytes) -> tuple[str, bool]:
     """The beginning of a line as text, and whether its bytes were sound."""
-    sound = b"\0" not in raw
     if len(raw) > LONGEST and not raw.startswith(b"{"):
-        raw = raw[:LONGEST]
+        # A character that the limit cuts in two is no fault of the line.
+        raw = raw[:LONGEST].rstrip(_NOT_ASCII)
     try:
         text = raw.decode()
-    except UnicodeDecodeError as fault:
-        # A character that the limit cut in two is no fault of the line.
-        sound = sound and len(raw) == LONGEST and fault.start >= LONGEST - 3
+        sound = "\0" not in text
+    except UnicodeDecodeError:
         text = raw.decode(errors="replace")
+        sound = False
     if not sound:
         text = text.replace("\0", "")
     return (text.replace("\r", "") if "\r" in text else text), sound
 
 
-def _hits(data: bytes, *, starting: bool) -> list[tuple[int, tuple[int, bool]]]:
+def _hits(data: bytes, keywords: tuple[bytes, ...], *, starting: bool) -> list[tuple[int, tuple[int, bool]]]:
     """The lines that hold a keyword, in order: start, end, and whether it is one of a start only."""
     lines: dict[int, tuple[int, bool]] = {}
     if starting:
         for keyword in _START_KEYWORDS:
             _note_lines(data, keyword, lines, only_starting=True)
-    if data.startswith(b"{") or b"\n{" in data:
+    if b"{" in data and (data.startswith(b"{") or b"\n{" in data):
         for keyword in _JSON_KEYWORDS:
             _note_lines(data, keyword, lines, in_json=True)
         for found in _DOCKER_PARTIAL.finditer(data):
             start = data.rfind(b"\n", 0, found.start()) + 1
             if data.startswith(b"{", start):
                 lines[start] = _line_end(data, found.end()), False
-    for keyword in _KEYWORDS:
+    for keyword in keywords:
         _note_lines(data, keyword, lines)
     return sorted(lines.items())
 

@@ -249,5 +249,5 @@ def _prints(ms: float, tokens: int, per_token_ms: float, rate: float) -> bool:
     error = 0.0051
     return (
         abs(ms / tokens - per_token_ms) <= error + error / tokens
-        and abs(1000 * tokens / ms - rate) <= error + 1000 * tokens / ms**2 * error
+        and abs(1000 * tokens / ms - rate) <= error + 1000 * tokens / (ms * ms) * error
     )

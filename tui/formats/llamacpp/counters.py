@@ -1,9 +1,8 @@
-"""The `statistics` counters: cumulative, the server's or a slot's; deltas belong to a request only if proven."""
+"""The `statistics` counters: cumulative, the server's or a slot's; a delta is a request's only where proven."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tui.formats.events import DrafterShare, Statistics
 from tui.formats.forms import number, shares
@@ -15,8 +14,7 @@ if TYPE_CHECKING:
     from tui.formats.prefixes import Line
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
+class Counted(NamedTuple):
     """A statistics line. `every_round`: its accept calls count every verified draft, rejected ones too."""
 
     event: Statistics
@@ -41,29 +39,28 @@ def read_statistics(line: Line, text: str, source: str, *, tagged: bool) -> Coun
     found = STATISTICS.match(text)
     if not found:
         return None
-    calls = [int(count) for count in found["calls"].split()]
-    spent = [number(part.strip()) for part in (found["spent"] or "").split(",")]
-    begin_ms, draft_ms, accept_ms = spent if len(spent) == 3 else (None, None, None)
+    name, begin, draft, accept, drafts, kept, drafted, accepted, mean, shares_, *spent = found.groups()
+    begin_ms, draft_ms, accept_ms = (None, None, None) if spent[2] is None else map(number, spent)
     event = Statistics(
         source=source,
         stream=line.stream,
         engine="llama.cpp",
         time=line.time,
         clock_s=line.clock_s,
-        drafter=found["name"],
-        calls_begin=calls[0] if len(calls) == 3 else None,
-        calls_draft=calls[1] if len(calls) == 3 else calls[0],
-        calls_accept=calls[2] if len(calls) == 3 else None,
-        drafts=int(found["drafts"]),
-        drafts_accepted=int(found["kept"]),
-        drafted=int(found["drafted"]),
-        accepted=int(found["accepted"]),
-        accepted_per_position=shares(found["shares"]) if found["shares"] else None,
+        drafter=name,
+        calls_begin=int(begin) if accept else None,
+        calls_draft=int(draft if accept else begin),
+        calls_accept=int(accept) if accept else None,
+        drafts=int(drafts),
+        drafts_accepted=int(kept),
+        drafted=int(drafted),
+        accepted=int(accepted),
+        accepted_per_position=shares(shares_) if shares_ else None,
         begin_ms=begin_ms,
         draft_ms=draft_ms,
         accept_ms=accept_ms,
     )
-    return Counted(event, every_round=len(calls) == 3 and (tagged or found["mean"] is not None))
+    return Counted(event, every_round=accept is not None and (tagged or mean is not None))
 
 
 class Counters:
@@ -92,7 +89,9 @@ class Counters:
 
         Args:
             lines: the statistics lines after the request's block, one a drafter.
-            slot: the request's slot. drafted, accepted: its counts.
+            slot: the request's slot.
+            drafted: its draft tokens proposed.
+            accepted: its draft tokens kept.
             concurrency: most requests in flight with it, None when unknown.
         """
         for owner in (slot, None):

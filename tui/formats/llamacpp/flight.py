@@ -33,6 +33,16 @@ class Run:
     cancelled: bool = False
     failed: bool = False
 
+    def count(self, accepted: int, drafted: int, *, replay: bool, verbose: bool) -> None:
+        """Note a per-round line: a round that will be verified again, or one that counts."""
+        if replay:
+            self.replays = True
+        else:
+            self.rounds += 1
+            self.accepted += accepted
+            self.drafted += drafted
+        self.trusted = self.trusted and not verbose
+
     @property
     def concurrency(self) -> int | None:
         """Most requests in flight with it; None when the log cannot tell."""

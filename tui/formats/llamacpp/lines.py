@@ -3,58 +3,63 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 from tui.formats.forms import Form, number, shares
 
-TAG = re.compile(r"slot +(\S.{0,11}?): id +(\d+) \| task (-?\d+) \| ?")
-SERVER = re.compile(r"(?:srv|que|res|spec|cmn) +(\S.{0,11}?): +")
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+TAG = re.compile(r"slot +([^ :][^:]{0,11}): id +(\d{1,9}) \| task (-?\d{1,9}) \| ?")
+SERVER = re.compile(r"(?:srv|que|res|spec|cmn) +([^ :][^:]{0,11}): +")
 CUT_FRONT = re.compile(r"[\d.]{1,14} (?:[IWED] )?slot +print_timing: id ")
 
-PROMPT = Form("prompt eval time = {f} ms / {i} tokens ( {f} ms per token, {f} tokens per second )")
-EVAL = Form("eval time = {f} ms / {i} tokens ( {f} ms per token, {f} tokens per second )")
-TOTAL = Form("total time = {f} ms / {i} tokens")
-ACCEPTANCE_RATE = Form("draft acceptance rate = {f} ( {i} accepted / {i} generated )")
-ACCEPTANCE = Form("draft acceptance = {f} ( {i} accepted / {i} generated )")
-MEAN_AND_SHARES = Form(", mean acceptance length = {2}, acceptance rate per position = {l}")
-MEAN = Form(", mean len = {2}")
+PROMPT = Form("prompt eval time =~{f} ms /~{i} tokens (~{f} ms per token,~{f} tokens per second~)")
+EVAL = Form("eval time =~{f} ms /~{i} tokens (~{f} ms per token,~{f} tokens per second~)")
+TOTAL = Form("total time =~{f} ms /~{i} tokens")
+ACCEPTANCE_RATE = Form("draft acceptance rate =~{f} (~{i} accepted /~{i} generated~)")
+ACCEPTANCE = Form("draft acceptance =~{f} (~{i} accepted /~{i} generated~)")
+MEAN_AND_SHARES = Form(", mean acceptance length =~{2}, acceptance rate per position = {l}")
+MEAN = Form(", mean len =~{2}")
 SHARES = Form("acc per pos = {l}")
-GENERATED = Form("n_gen = {i}, tg = {f} t/s")
-DECODED = Form("n_decoded = {i}, tg = {f} t/s")
-RECENT = Form(", tg_3s = {f} t/s")
-PROMPT_TOKENS = re.compile(r"new prompt, .*\b(?:task\.n_tokens|n_prompt_tokens) = (\d+)")
-ROUND = re.compile(r"accepted +(\d+)/ *(\d+) draft tokens( \(restore checkpoint\))?(, new n_)?")
+GENERATED = Form("n_gen =~{i}, tg =~{f} t/s")
+DECODED = Form("n_decoded =~{i}, tg =~{f} t/s")
+RECENT = Form(", tg_3s =~{f} t/s")
+PROMPT_TOKENS = re.compile(r"new prompt, .*\b(?:task\.n_tokens|n_prompt_tokens) = (\d{1,9})")
+ROUND = re.compile(r"accepted +(\d{1,9})/ *(\d{1,9}) draft tokens( \(restore checkpoint\))?(, new n_)?")
+_COUNT = r" *(\d{1,15})"
 STATISTICS = re.compile(
-    r"statistics +(?P<name>[\w-]+): #calls(?:\(b,g,a\))? = *(?P<calls>\d+(?: +\d+ +\d+)?), #gen drafts = *(?P<drafts>\d+),"
-    r" #acc drafts = *(?P<kept>\d+), #gen tokens = *(?P<drafted>\d+), #acc tokens = *(?P<accepted>\d+)"
-    r"(?:, #mean acc len = *(?P<mean>[^,]+), #acc rate/pos = \((?P<shares>[^)]*)\))?"
-    r"(?:, dur(?:\(b,g,a\))? = (?P<spent>[\d., ]+) ms)?"
+    rf"statistics +([\w-]+): #calls(?:\(b,g,a\))? ={_COUNT}(?: {_COUNT} {_COUNT})?, #gen drafts ={_COUNT},"
+    rf" #acc drafts ={_COUNT}, #gen tokens ={_COUNT}, #acc tokens ={_COUNT}"
+    r"(?:, #mean acc len = *([^,]+), #acc rate/pos = \(([^)]*)\))?"
+    r"(?:, dur(?:\(b,g,a\))? = ([\d.]+)(?:, ([\d.]+), ([\d.]+))? ms)?"
 )
-STATISTICS_CUT = (
-    Form(
-        "statistics {w}: #calls(b,g,a) = {i} {i} {i}, #gen drafts = {i}, #acc drafts = {i}, #gen tokens = {i},"
-        " #acc tokens = {i}, #mean acc len = {f}, #acc rate/pos = {l}, dur(b,g,a) = {f}, {f}, {f} ms"
-    ),
-    Form(
-        "statistics {w}: #calls = {i}, #gen drafts = {i}, #acc drafts = {i}, #gen tokens = {i}, #acc tokens = {i},"
-        " dur = {f} ms"
-    ),
+"""Name, calls (begin, draft, accept, or only the drafts'), drafts, drafts accepted, drafted, accepted, mean,
+shares, times (begin, draft, accept, or only their sum)."""
+STATISTICS_CUT = tuple(
+    Form(f"statistics~{{w}}: {calls}, #gen drafts =~{{i}}, #acc drafts =~{{i}}, #gen tokens =~{{i}}, {rest}")
+    for calls in ("#calls(b,g,a) =~{i} ~{i} ~{i}", "#calls =~{i}")
+    for rest in (
+        "#acc tokens =~{i}, #mean acc len =~{f}, #acc rate/pos = {l}, dur(b,g,a) = {f}, {f}, {f} ms",
+        "#acc tokens =~{i}, dur(b,g,a) = {f}, {f}, {f} ms",
+        "#acc tokens =~{i}, dur = {f} ms",
+    )
 )
 
-PARTS = {
-    "prompt eval": (PROMPT,),
-    "eval time": (EVAL,),
-    "total time": (TOTAL,),
-    "draft accep": (ACCEPTANCE, ACCEPTANCE_RATE),
-    "acc per pos": (SHARES,),
-    "n_gen =": (GENERATED,),
-    "n_decoded =": (DECODED,),
+_FORMS = {
+    "prom": (PROMPT,),
+    "eval": (EVAL,),
+    "tota": (TOTAL,),
+    "draf": (ACCEPTANCE, ACCEPTANCE_RATE),
+    "acc ": (SHARES,),
+    "n_ge": (GENERATED,),
+    "n_de": (DECODED,),
+    "stat": STATISTICS_CUT,
 }
-"""How the parts of a print_timing record begin, and their forms."""
+"""The forms by the first four letters of their lines."""
 
 
-@dataclass(frozen=True, slots=True)
-class Timing:
+class Timing(NamedTuple):
     """A prompt or a generation: time, tokens, time per token and tokens per second as printed."""
 
     ms: float | None
@@ -63,9 +68,8 @@ class Timing:
     rate_tok_s: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class DraftCounts:
-    """An acceptance line. `rest` is what follows the known parts: empty, unless the line is cut or changed."""
+class DraftCounts(NamedTuple):
+    """An acceptance line; `rest` follows its known parts: empty, unless it is cut or changed."""
 
     ratio: float | None
     accepted: int
@@ -75,11 +79,24 @@ class DraftCounts:
     rest: str
 
 
-def read_timing(form: Form, text: str) -> Timing | None:
-    """The prompt or the generation line; None when it is not whole."""
-    if not (found := form.match(text)):
+def read_prompt(text: str) -> Timing | None:
+    """The prompt line; None when it is not whole."""
+    found = PROMPT.match(text)
+    return Timing(number(found[1]), int(found[2]), None, None) if found else None
+
+
+def read_decode(text: str) -> Timing | None:
+    """The generation line; None when it is not whole."""
+    if not (found := EVAL.match(text)):
         return None
-    return Timing(number(found[1]), int(found[2]), number(found[3]), number(found[4]))
+    ms, tokens, per_token, rate = found.groups()
+    return Timing(number(ms), int(tokens), number(per_token), number(rate))
+
+
+def read_shares(text: str) -> tuple[float, ...] | None:
+    """The per-position line; None when it is not whole."""
+    found = SHARES.match(text)
+    return shares(found[1]) if found else None
 
 
 def read_acceptance(text: str) -> DraftCounts | None:
@@ -89,18 +106,24 @@ def read_acceptance(text: str) -> DraftCounts | None:
         return None
     rest = text[found.end() :].strip()
     mean = per_position = None
-    if tail := MEAN.match(rest):
-        mean = float(tail[1])
+    if not rest:
+        pass
+    elif tail := MEAN.match(rest):
+        mean, rest = float(tail[1]), rest[tail.end() :].strip()
     elif tail := MEAN_AND_SHARES.match(rest):
-        mean, per_position = float(tail[1]), shares(tail[2])
-    if tail:
-        rest = rest[tail.end() :].strip()
+        mean, per_position, rest = float(tail[1]), shares(tail[2]), rest[tail.end() :].strip()
     return DraftCounts(number(found[1]), int(found[2]), int(found[3]), mean, per_position, rest)
+
+
+PARTS: dict[str, tuple[str, Callable[[str], Timing | DraftCounts | tuple[float, ...] | None]]] = {
+    "prom": ("prompt", read_prompt),
+    "eval": ("decode", read_decode),
+    "draf": ("drafts", read_acceptance),
+    "acc ": ("per_position", read_shares),
+}
+"""The parts of a block by the first four letters of their lines: what it is and how it is read."""
 
 
 def is_cut(text: str) -> bool:
     """Whether the text is the beginning of a known form that ends inside it."""
-    for beginning, forms in PARTS.items():
-        if text.startswith(beginning):
-            return any(form.ends_inside(text) for form in forms)
-    return any(form.ends_inside(text) for form in STATISTICS_CUT)
+    return any(form.ends_inside(text) for form in _FORMS.get(text[:4], ()))

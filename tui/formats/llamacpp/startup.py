@@ -12,16 +12,18 @@ if TYPE_CHECKING:
     from tui.formats.prefixes import Line
 
 _BUILD = re.compile(
-    r"(?:cmn +\S+: )?(?:build: (\d+) \((\w+)\)|build_info: b(\d+)-(\w+)|common_params_print_info: build (\d+) \((\w+)\))"
+    r"(?:cmn +\S+: )?(?:(?:build:|common_params_print_info: build) (\d{1,9}) \(|build_info: b(\d{1,9})-)(\w+)"
 )
 _MODEL = re.compile(r"srv +\S+: loading model '(.*)'")
 _DRAFT_MODEL = re.compile(r"(?:srv +\S+|common_speculative\w*): loading draft model '(.*)'")
 _SPEC = r"(?:spec +\S+: |common_speculative\w*: )"
 _TYPE = re.compile(_SPEC + r"adding speculative implementation '([\w-]+)'")
 _DETECTED = re.compile(_SPEC + r"auto-detected speculative type '([\w-]+)'")
-_DEPTH = re.compile(r"(?:spec +\S+: |common_speculative\w*: )?- (?:n_match=\d+, )?n_max=(\d+)")
-_SYNTHETIC = re.compile(_SPEC + r"synthetic (?:speculative acceptance is enabled|acceptance: n_max = (\d+))")
-_SLOTS = re.compile(r"(?:srv|slot) +\S+: initializing(?: slots)?, n_slots = (\d+)")
+_DEPTH = re.compile(r"(?:spec +\S+: |common_speculative\w*: )?- (?:n_match=\d+, )?n_max=(\d{1,9})")
+_SYNTHETIC = re.compile(
+    _SPEC + r"synthetic (?:speculative acceptance is enabled|acceptance: n_max = (\d{1,9}))"
+)
+_SLOTS = re.compile(r"(?:srv|slot) +\S+: initializing(?: slots)?, n_slots = (\d{1,9})")
 _LISTENING = re.compile(r"(?:srv +\S+|main): (?:router )?(?:server is )?listening on (\S+)")
 _LEAST_BUILD = 1000
 
@@ -62,13 +64,21 @@ class Startup:
     def read(self, text: str) -> None:
         """Take what the line tells."""
         if found := _BUILD.match(text):
-            number, commit = next((found[i], found[i + 1]) for i in (1, 3, 5) if found[i])
+            number, commit = found[1] or found[2], found[3]
             self.build = (
                 f"b{number}" if int(number) >= _LEAST_BUILD else commit if commit != "unknown" else None
             )
         elif found := _MODEL.match(text):
             self.model = found[1]
-        elif found := _DRAFT_MODEL.match(text):
+        elif found := _SLOTS.match(text):
+            self.slots = int(found[1])
+        elif found := _LISTENING.match(text):
+            self.listening = found[1]
+        else:
+            self._read_drafter(text)
+
+    def _read_drafter(self, text: str) -> None:
+        if found := _DRAFT_MODEL.match(text):
             self.draft_model = found[1]
         elif found := _TYPE.match(text):
             self.types.append(found[1])
@@ -80,10 +90,6 @@ class Startup:
                 self.synthetic_depth = int(found[1])
         elif found := _DEPTH.match(text):
             self.limits.append(int(found[1]))
-        elif found := _SLOTS.match(text):
-            self.slots = int(found[1])
-        elif found := _LISTENING.match(text):
-            self.listening = found[1]
 
     @property
     def spec_types(self) -> tuple[str, ...] | None:

@@ -5,29 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tui.formats.events import Event, Problem, ProblemKind, Progress, Request, harmless
-from tui.formats.forms import number, shares
+from tui.formats.forms import number
 from tui.formats.llamacpp.block import Block, Known, finished, unfinished
 from tui.formats.llamacpp.counters import Counters, read_statistics
 from tui.formats.llamacpp.flight import Flight, Run
 from tui.formats.llamacpp.lines import (
     CUT_FRONT,
     DECODED,
-    EVAL,
     GENERATED,
     MEAN,
     MEAN_AND_SHARES,
-    PROMPT,
+    PARTS,
     PROMPT_TOKENS,
     RECENT,
     ROUND,
     SERVER,
-    SHARES,
     TAG,
+    TOTAL,
     DraftCounts,
-    Timing,
     is_cut,
-    read_acceptance,
-    read_timing,
 )
 from tui.formats.llamacpp.startup import Startup
 from tui.model.rounds import mean_bounds
@@ -36,6 +32,16 @@ if TYPE_CHECKING:
     from tui.formats.prefixes import Line
 
 _BARE = ("prompt eval time =", "eval time =", "total time =", "draft acceptance rate =", "draft acceptance =")
+_OURS = (
+    "prompt eval",
+    "eval time",
+    "total time",
+    "draft accept",
+    "acc per pos",
+    "n_gen =",
+    "n_decoded =",
+    "statistics ",
+)
 _CLOCK_SLACK_S = 1.0
 
 
@@ -58,7 +64,7 @@ class LlamaStream:
         self._last_names: str | None = None
         self._prefixed = False
         self._tagged = False
-        self._clock_s = 0.0
+        self._newest: Line | None = None
 
     @staticmethod
     def recognises(text: str) -> bool:
@@ -81,7 +87,7 @@ class LlamaStream:
         self._open = self._released = None
         self._flight.forget(certain=False)
         self._counters.forget()
-        self._clock_s = 0.0
+        self._newest = None
 
     def idle(self, out: list[Event]) -> None:
         """The stream has been silent: what waited for its next line is complete."""
@@ -102,17 +108,24 @@ class LlamaStream:
         """
         text = line.text
         if found := TAG.match(text):
-            slot, task = int(found[2]), int(found[3])
             if line.quoting and self._forged(line):
                 self._problem(line, "unattached", out)
                 return
             self._note(line)
-            self._on_slot(line, found[1], slot, task, text[found.end() :], out)
+            function, slot, task = found.groups()
+            rest = text[found.end() :].strip()
+            if function == "print_timing":
+                self._on_timing(line, int(slot), int(task), rest, out)
+            elif function == "release":
+                if rest.startswith("stop processing"):
+                    self._on_release(line, int(slot), int(task), out)
+            else:
+                self._on_slot(line, int(slot), int(task), rest, out)
         elif found := SERVER.match(text):
             self._on_server(line, text[found.end() :].strip(), out)
         elif text.startswith("statistics "):
             self._on_statistics(line, text, out, tagged=False)
-        elif (bare := text.lstrip()).startswith(_BARE):
+        elif (bare := text.strip()).startswith(_BARE):
             self._on_bare(line, bare, out)
         elif CUT_FRONT.match(text):
             self._problem(line, "cut", out)
@@ -121,15 +134,16 @@ class LlamaStream:
 
     def _note(self, line: Line) -> None:
         self._tagged = True
-        self._prefixed = self._prefixed or line.prefixed
-        if line.clock_s is not None:
-            self._clock_s = line.clock_s
+        if line.prefixed:
+            self._prefixed = True
+            self._newest = line
 
     def _forged(self, line: Line) -> bool:
         """Whether a line cannot be the server's own, in a log that holds users' text."""
         if self._prefixed and not line.prefixed:
             return True
-        return line.clock_s is not None and line.clock_s < self._clock_s - _CLOCK_SLACK_S
+        before = self._newest.clock_s if self._newest is not None else None
+        return before is not None and (line.clock_s or 0.0) < before - _CLOCK_SLACK_S
 
     def _problem(self, line: Line, kind: ProblemKind, out: list[Event]) -> None:
         out.append(
@@ -147,26 +161,16 @@ class LlamaStream:
 
     # Lines of a slot
 
-    def _on_slot(self, line: Line, function: str, slot: int, task: int, rest: str, out: list[Event]) -> None:
-        if function == "print_timing":
-            self._on_timing(line, slot, task, rest.strip(), out)
-        elif function == "release":
-            if rest.startswith("stop processing"):
-                self._on_release(line, slot, task, out)
-        elif rest.startswith("processing task"):
+    def _on_slot(self, line: Line, slot: int, task: int, rest: str, out: list[Event]) -> None:
+        if rest.startswith("processing task"):
             self._end(out)
             self._works(line, out)
             self._flight.launch(slot, task)
         elif found := ROUND.match(rest):
             self._end(out)
-            run = self._flight.touch(slot, task)
-            if found[3]:
-                run.replays = True
-            else:
-                run.rounds += 1
-                run.accepted += int(found[1])
-                run.drafted += int(found[2])
-            run.trusted = run.trusted and not found[4]
+            self._flight.touch(slot, task).count(
+                int(found[1]), int(found[2]), replay=bool(found[3]), verbose=bool(found[4])
+            )
         elif found := PROMPT_TOKENS.match(rest):
             self._end(out)
             run = self._flight.touch(slot, task)
@@ -177,18 +181,19 @@ class LlamaStream:
             run.begun = run.begun or not run.rounds
 
     def _on_timing(self, line: Line, slot: int, task: int, rest: str, out: list[Event]) -> None:
-        if rest.startswith(("n_gen =", "n_decoded =")):
+        if rest.startswith("n_"):
             self._on_progress(line, slot, task, rest, out)
             return
         if rest.startswith("prompt processing"):
             self._end(out)
             return
         block = self._open
-        if block is None or (block.slot, block.task) != (slot, task):
+        if block is None or block.task != task or block.slot != slot:
             block = self._begin(line, slot, task, out)
             if block is None:
                 return
         if rest:
+            block.bare = False
             self._add(line, block, rest, out)
         else:
             block.bare = True
@@ -207,41 +212,29 @@ class LlamaStream:
         self._open = Block(slot, task, line, run=run)
         return self._open
 
-    def _add(self, line: Line, block: Block, rest: str, out: list[Event]) -> None:
+    def _add(self, line: Line, block: Block, text: str, out: list[Event]) -> None:
         """One part of a block; a part that is there already begins another block."""
-        part = self._part(rest)
-        if part is None:
-            if is_cut(rest):
-                self._problem(line, "cut", out)
-            elif rest.startswith(("prompt eval", "eval time", "draft accept", "acc per pos")):
-                self._problem(line, "renamed", out)
-            else:
-                block.keep_raw(line)
+        part = PARTS.get(text[:4])
+        value = part[1](text) if part is not None else None
+        if part is None or value is None:
+            block.keep_raw(line)
+            if not text.startswith("graphs") and not TOTAL.match(text):
+                self._unread(line, text, out)
             return
-        name, value = part
-        if getattr(block, name) is not None:
-            bare, slot, task = block.bare, block.slot, block.task
+        if getattr(block, part[0]) is not None:
             self._finish(out)
-            block = self._open = Block(slot, task, line, bare=bare)
-        setattr(block, name, value)
+            block = self._open = Block(block.slot, block.task, line, bare=block.bare)
+        setattr(block, part[0], value)
         block.add(line)
         if isinstance(value, DraftCounts):
             self._check(line, block, value, out)
 
-    @staticmethod
-    def _part(rest: str) -> tuple[str, Timing | DraftCounts | tuple[float, ...]] | None:
-        if rest.startswith("prompt eval"):
-            prompt = read_timing(PROMPT, rest)
-            return None if prompt is None else ("prompt", prompt)
-        if rest.startswith("eval"):
-            decode = read_timing(EVAL, rest)
-            return None if decode is None else ("decode", decode)
-        if rest.startswith("draft acc"):
-            counts = read_acceptance(rest)
-            return None if counts is None else ("drafts", counts)
-        if found := SHARES.match(rest):
-            return "per_position", shares(found[1]) or ()
-        return None
+    def _unread(self, line: Line, text: str, out: list[Event]) -> None:
+        """A line that begins like one of ours and goes on otherwise."""
+        if is_cut(text):
+            self._problem(line, "cut", out)
+        elif text.startswith(_OURS):
+            self._problem(line, "renamed", out)
 
     def _check(self, line: Line, block: Block, counts: DraftCounts, out: list[Event]) -> None:
         """Point out an acceptance line that contradicts itself or what is possible."""
@@ -265,7 +258,7 @@ class LlamaStream:
     def _on_progress(self, line: Line, slot: int, task: int, rest: str, out: list[Event]) -> None:
         found = GENERATED.match(rest) or DECODED.match(rest)
         if not found:
-            self._problem(line, "cut" if is_cut(rest) else "renamed", out)
+            self._unread(line, rest, out)
             return
         if self._open is not None and (self._open.slot, self._open.task) != (slot, task):
             self._end(out)
@@ -327,7 +320,7 @@ class LlamaStream:
             return
         counted = read_statistics(line, text, self._known.source, tagged=tagged)
         if counted is None:
-            self._problem(line, "cut" if is_cut(text) else "renamed", out)
+            self._unread(line, text, out)
             return
         self._note(line)
         out.append(counted.event)
@@ -338,7 +331,7 @@ class LlamaStream:
             self._counters.keep([counted], None)
 
     def _on_bare(self, line: Line, text: str, out: list[Event]) -> None:
-        """A line of a block without a tag: it belongs to the open empty tag, or to a stream without any tags."""
+        """A line without a tag: it belongs to the open empty tag, or to a stream that has no tags."""
         block = self._open
         if block is None or not block.bare:
             if self._tagged or not line.tagless or line.prefixed or text.startswith("draft acceptance ="):
@@ -359,7 +352,7 @@ class LlamaStream:
             self._flight.forget(certain=True)
             self._counters.forget()
             self._startup = begun
-            self._clock_s = 0.0
+            self._newest = None
         if self._startup is not None:
             self._startup.read(text)
             if self._startup.listening is not None:
