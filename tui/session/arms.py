@@ -15,6 +15,7 @@ from tui.session.sums import Sums, accepted_in
 
 if TYPE_CHECKING:
     from tui.formats.events import Request, ServerStart
+    from tui.session.snapshot import HistoryPoint
 
 PICTURED = 200
 """How many requests the pictures and the table keep; nothing is judged from them."""
@@ -75,6 +76,7 @@ class Arm:
         all, alone, overlap_unknown: sums over all requests, those that ran alone, those of which the log
             cannot tell.
         decode, delivered: sums for the comparison by stratum, warm-up and short answers left out.
+        past, past_choice: the ratio's history by requests, and what it was held against.
         order: rises with every request that any arm gets; the newest arm has the highest.
     """
 
@@ -93,6 +95,8 @@ class Arm:
     recent: deque[Request] = field(default_factory=lambda: deque(maxlen=PICTURED))
     checkpoints: list[Checkpoint] = field(default_factory=list)
     order: int = 0
+    past: dict[int, HistoryPoint | None] = field(default_factory=dict)
+    past_choice: object = None
     _checkpoint_every: int = 1
 
     def add(self, request: Request, *, order: int, left_out: str, short: int) -> None:

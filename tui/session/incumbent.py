@@ -81,4 +81,6 @@ def parse_incumbent(text: str, basis: Basis | None = None) -> TypedRate | Drafte
 
 def frozen(arm: Arm, label: str, kind: Literal["log", "frozen"] = "frozen") -> FrozenArm:
     """A copy of an arm as it stands."""
+    arm = copy.copy(arm)
+    arm.past, arm.past_choice = {}, None
     return FrozenArm(copy.deepcopy(arm), label, kind)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from tui.formats.events import Event, Problem, Progress, Request, ServerStart
 from tui.model.comparison import Rules
 from tui.session.arms import PICTURED, Arm, ArmKey, Identity
 from tui.session.incumbent import Choice, EarlierArm, frozen
-from tui.session.snapshot import Snapshot, State
+from tui.session.snapshot import Snapshot, State, View
 from tui.session.views import Row, SourceFacts, SourceView
 
 if TYPE_CHECKING:
@@ -61,6 +61,9 @@ class _Source:
     requests: int = 0
     problems: int = 0
     last_line_at: float | None = None
+    changes: int = 0
+    view: View | None = None
+    made_of: tuple[int, Choice | None] | None = None
 
 
 class Session:
@@ -96,6 +99,7 @@ class Session:
         """Take in events in their order."""
         for event in events:
             source = self._source(event.source)
+            source.changes += 1
             match event:
                 case Request():
                     self._request(source, event)
@@ -145,23 +149,24 @@ class Session:
         arms = [arm for source in self._sources.values() for arm in source.arms.values() if arm.all.requests]
         return max(arms, key=lambda arm: arm.order, default=None)
 
-    def arm_named(self, drafter: str) -> Arm | None:
-        """The newest arm whose drafter has this name."""
-        arms = [
-            arm
-            for source in self._sources.values()
-            for arm in source.arms.values()
-            if arm.drafter == drafter and arm.all.requests
-        ]
-        return max(arms, key=lambda arm: arm.order, default=None)
-
     def snapshot(self, now: float) -> Snapshot:
         """Everything known at this moment, frozen."""
-        views = []
-        for source in self._sources.values():
-            facts = self._facts(source, now)
-            views.append(SourceView(facts, self.policy, self.choice).view())
-        return Snapshot(taken_at=now, views=tuple(views))
+        return Snapshot(now, tuple(self._view(source, now) for source in self._sources.values()))
+
+    def _view(self, source: _Source, now: float) -> View:
+        facts = self._facts(source, now)
+        made_of = (source.changes, self.choice)
+        if source.view is None or source.made_of != made_of:
+            source.view = SourceView(facts, self.policy, self.choice).view()
+            source.made_of = made_of
+        # Only its age and state move while nothing happens.
+        state = replace(
+            source.view.source,
+            state=facts.state,
+            message=facts.message,
+            last_line_age_s=facts.last_line_age_s,
+        )
+        return replace(source.view, source=state)
 
     def _source(self, name: str) -> _Source:
         if name not in self._sources:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tui.model.comparison import ArmSums, Judgement, TypedRate, judge
 from tui.model.figures import Figure
 from tui.model.whatif import ASSUMED_VERIFY_FACTOR, Measured, WhatIf
-from tui.session.arms import NOW, Arm, ArmKey, Identity, acceptance_of, commit_of, decode_rate
+from tui.session.arms import NOW, Arm, ArmKey, Checkpoint, Identity, acceptance_of, commit_of, decode_rate
 from tui.session.incumbent import Choice, DrafterArm, EarlierArm, FrozenArm
 from tui.session.measures import (
     acceptance,
@@ -149,7 +149,7 @@ class SourceView:
                 InFlight(p.stream, p.slot, p.task, p.tokens, p.rate_tok_s, p.rate_recent_tok_s)
                 for p in self.facts.in_flight
             ),
-            requests=tuple(self._row(row) for row in self.facts.rows),
+            requests=self._rows(),
             history=self._history(canary) if judgement is not None and canary is not None else (),
             offered=None if self.offered_arm is None else self.label_of(self.offered_arm),
             incumbent=incumbent,
@@ -296,12 +296,19 @@ class SourceView:
         return self._judge(ArmSums(arm.decode, arm.delivered, arm.left_out))
 
     def _history(self, arm: Arm) -> tuple[HistoryPoint, ...]:
-        judged = ((c.requests, self._judge(ArmSums(c.decode))) for c in arm.checkpoints)
-        return tuple(
-            HistoryPoint(requests, judgement.ratio, judgement.interval)
-            for requests, judgement in judged
-            if judgement is not None and judgement.ratio is not None
-        )
+        """The ratio as it stood at each checkpoint; what was worked out before is kept with the arm."""
+        if arm.past_choice is not self.choice:
+            arm.past_choice, arm.past = self.choice, {}
+        known, arm.past = arm.past, {}
+        for checkpoint in arm.checkpoints:
+            arm.past[checkpoint.requests] = known.get(checkpoint.requests) or self._point(checkpoint)
+        return tuple(point for point in arm.past.values() if point is not None)
+
+    def _point(self, checkpoint: Checkpoint) -> HistoryPoint | None:
+        judged = self._judge(ArmSums(checkpoint.decode))
+        if judged is None or judged.ratio is None:
+            return None
+        return HistoryPoint(checkpoint.requests, judged.ratio, judged.interval)
 
     def _judge(self, canary: ArmSums) -> Judgement | None:
         """The verdict against the chosen incumbent; None while that has no arm here."""
@@ -315,15 +322,19 @@ class SourceView:
             return None
         return judge(beaten, canary, self.policy.rules, self.policy.concurrency)
 
-    def _row(self, row: Row) -> RequestRow:
-        arm = next((arm for arm in self.facts.arms if arm.key == row.arm), None)
-        return RequestRow(
-            number=row.number,
-            request=row.request,
-            arm="" if arm is None else self.label_of(arm),
-            rate_tok_s=decode_rate(row.request),
-            round_ms=round_of(row.request, self.target_step_ms.value),
-            left_out=row.left_out,
+    def _rows(self) -> tuple[RequestRow, ...]:
+        labels = {arm.key: self.label_of(arm) for arm in self.facts.arms}
+        t_s = self.target_step_ms.value
+        return tuple(
+            RequestRow(
+                number=row.number,
+                request=row.request,
+                arm=labels.get(row.arm, ""),
+                rate_tok_s=decode_rate(row.request),
+                round_ms=round_of(row.request, t_s),
+                left_out=row.left_out,
+            )
+            for row in self.facts.rows
         )
 
 
