@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING
 from tui.feeds.files import FilesFeed
 from tui.feeds.lines import read_file
 from tui.feeds.protocol import Block, Feed, FeedError, Notice
-from tui.feeds.stdin import StdinFeed
+from tui.feeds.stdin import StdinFeed, read_stdin
 from tui.formats.events import Event, Problem, harmless
 from tui.formats.reader import LogReader
+from tui.formats.recording import Gap
 from tui.formats.window import ranges
+from tui.recorder import is_recording, read_recording
 from tui.session.incumbent import Choice, FrozenArm, LogPath, parse_incumbent
 from tui.session.session import Policy, Session
 
@@ -42,18 +44,20 @@ _STATES: dict[str, State] = {
 }
 
 
-def read_events(source: str, path: Path) -> Iterator[Event]:
-    """All events of a whole file.
+def read_whole(source: str) -> Iterator[Event | Gap]:
+    """All that a log or a recording tells, to its end.
 
     Args:
-        source: the name the events carry.
-        path: a log, gzipped or not.
+        source: a path, "-" for standard input; the name that a log's events carry.
 
     Raises:
         FeedError: it cannot be read.
     """
+    if source != STDIN and is_recording(source):
+        yield from (entry.what for entry in read_recording(source).entries)
+        return
     reader = LogReader(source)
-    for item in read_file(source, path):
+    for item in read_stdin() if source == STDIN else read_file(source, source):
         if isinstance(item, Block):
             yield from reader.feed(item.data, item.offset)
         else:
@@ -65,29 +69,21 @@ def read_session(sources: Sequence[str], policy: Policy) -> Session:
     """What whole files tell.
 
     Args:
-        sources: paths or globs.
+        sources: paths or globs, "-" for standard input.
         policy: how requests are read and judged.
 
     Raises:
         FeedError: one cannot be read, or none matches.
     """
     session = Session(policy)
-    for source in sources:
-        for path in paths_of(source):
-            session.open(path, "ended")
-            session.add(read_events(path, Path(path)))
+    for path in (path for source in sources for path in paths_of(source)):
+        session.open(path, "ended")
+        for what in read_whole(path):
+            if isinstance(what, Gap):
+                session.gap(what.source)
+            else:
+                session.add([what])
     return session
-
-
-def read_sources(sources: Sequence[str]) -> Iterator[Event]:
-    """All events of whole sources, one after the other; "-" is standard input.
-
-    Raises:
-        FeedError: one cannot be read, or none matches.
-    """
-    for source in sources:
-        for path in paths_of(source):
-            yield from read_events(path, Path("/dev/stdin" if path == STDIN else path))
 
 
 def paths_of(source: str) -> list[str]:
@@ -124,6 +120,8 @@ def read_incumbent(text: str, basis: Basis, policy: Policy) -> Choice:
 def _problems(notice: Notice) -> Iterator[Problem]:
     if notice.kind == "oversize":
         yield Problem(source=notice.source, problem="oversize", text=notice.text, offset=notice.offset)
+    elif notice.kind == "failed":
+        yield Problem(source=notice.source, problem="cut", text=notice.text, offset=notice.offset)
 
 
 class Watch:
