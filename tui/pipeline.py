@@ -24,6 +24,7 @@ from tui.session.incumbent import Choice, FrozenArm, LogPath, parse_incumbent
 from tui.session.session import Policy, Session
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Iterator, Sequence
 
     from tui.model.comparison import Basis
@@ -44,25 +45,37 @@ _STATES: dict[str, State] = {
 }
 
 
-def read_whole(source: str) -> Iterator[Event | Gap]:
-    """All that a log or a recording tells, to its end.
+def read_events(source: str, path: str | os.PathLike[str]) -> Iterator[Event]:
+    """All events of a whole log.
 
     Args:
-        source: a path, "-" for standard input; the name that a log's events carry.
+        source: the name the events carry.
+        path: the log, gzipped or not; "-" is standard input.
 
     Raises:
         FeedError: it cannot be read.
     """
-    if source != STDIN and is_recording(source):
-        yield from (entry.what for entry in read_recording(source).entries)
-        return
     reader = LogReader(source)
-    for item in read_stdin() if source == STDIN else read_file(source, source):
+    for item in read_stdin() if path == STDIN else read_file(source, path):
         if isinstance(item, Block):
             yield from reader.feed(item.data, item.offset)
         else:
             yield from _problems(item)
     yield from reader.close()
+
+
+def read_whole(path: str) -> Iterator[Event | Gap]:
+    """All that a log or a recording tells, to its end.
+
+    Args:
+        path: the file, which is also the name that a log's events carry; "-" for standard input.
+
+    Raises:
+        FeedError: it cannot be read.
+    """
+    if path != STDIN and is_recording(path):
+        return (entry.what for entry in read_recording(path).entries)
+    return read_events(path, path)
 
 
 def read_session(sources: Sequence[str], policy: Policy) -> Session:

@@ -31,11 +31,13 @@ def _print_whole(sources: tuple[str, ...]) -> None:
     import json
     import sys
 
-    from tui.pipeline import read_sources
+    from tui.formats.events import Event
+    from tui.pipeline import paths_of, read_whole
 
-    write = sys.stdout.write
-    for event in read_sources(sources):
-        write(json.dumps(event.to_json(), ensure_ascii=False) + "\n")
+    for path in (path for source in sources for path in paths_of(source)):
+        for event in read_whole(path):
+            if isinstance(event, Event):
+                sys.stdout.write(json.dumps(event.to_json(), ensure_ascii=False) + "\n")
 
 
 def _follow(sources: tuple[str, ...]) -> None:

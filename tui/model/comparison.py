@@ -232,7 +232,11 @@ def _choose(incumbent: ArmSums | TypedRate, canary: ArmSums, concurrency: str) -
     common = {stratum: sums.n for stratum, sums in canary.decode.items()}
     if isinstance(incumbent, ArmSums):
         ours = incumbent.decode
-        common = {stratum: min(n, ours[stratum].n) for stratum, n in common.items() if stratum in ours}
+        # Before the canary's first request the incumbent still has its numbers.
+        common = {
+            stratum: min(common.get(stratum, 0), sums.n) if common else sums.n
+            for stratum, sums in ours.items()
+        }
     return (max(STRATA, key=lambda stratum: common.get(stratum, 0)),) if any(common.values()) else ()
 
 
