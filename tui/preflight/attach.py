@@ -75,12 +75,15 @@ def chain(spec_types: Sequence[str]) -> tuple[Finding, ...]:
     """What is known of several types at once: that only loading them tells."""
     if len(spec_types) < 2:
         return ()
-    names = harmless(",".join(spec_types))
-    answer = "test at load: whether a chain of types starts depends on the build and the files"
-    advice = "the first member that drafts wins the round, n-gram types are always asked first"
-    question = f"Can {names} run as a chain?"
     return (
-        Finding(question=question, asked="nobody", answer=answer, sure="unknown", ok=None, advice=advice),
+        Finding(
+            question=f"Can {harmless(','.join(spec_types))} run as a chain?",
+            asked="the spec type",
+            answer="test at load: whether a chain of types starts depends on the build and the files",
+            sure="unknown",
+            ok=None,
+            advice="the first member that drafts wins the round; n-gram types are always asked first",
+        ),
     )
 
 

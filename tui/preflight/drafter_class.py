@@ -95,6 +95,21 @@ def classify(draft: Header | None, spec_types: Sequence[str], place: str) -> tup
     return tuple(found)
 
 
+def carries_mtp(target: Header, place: str) -> Finding:
+    """Whether a target brings its own multi-token-prediction layers, for draft-mtp without a drafter file."""
+    layers = mtp_layers(target)
+    return Finding(
+        question="Does the target carry MTP layers of its own?",
+        asked=f"the header of {harmless(place)}",
+        answer=f"yes, {layers}: no weights more, but a second context" if layers else "no",
+        sure="certain",
+        ok=layers > 0,
+        advice=""
+        if layers
+        else "draft-mtp needs a file converted with its MTP layers, or one beside it (-md)",
+    )
+
+
 def belongs(draft: Header, target: Header, place: str) -> tuple[Finding, ...]:
     """Whether a trained head was made for this target's checkpoint; nothing for plain drafters."""
     if _class_of(draft) != "head":

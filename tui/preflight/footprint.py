@@ -77,7 +77,7 @@ def footprint(header: Header, setup: Setup, *, draft: bool = False) -> Footprint
         draft: whether it is the drafter.
     """
     shape = Shape(header)
-    notes = list(shape.notes)
+    notes: list[str] = []
     context = setup.context or shape.number("context_length", 0)
     if not context:
         notes.append("no context length is known: the cache is not counted")
@@ -102,7 +102,7 @@ def footprint(header: Header, setup: Setup, *, draft: bool = False) -> Footprint
         cache=cache if context else None,
         compute=(mask + max(activations, outputs * logits), mask + activations + setup.batch * logits),
         context=context,
-        notes=tuple(notes),
+        notes=(*notes, *shape.notes),
     )
 
 

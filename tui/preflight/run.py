@@ -72,6 +72,8 @@ def run(ask: Ask, announce: Announce = lambda _words: None) -> tuple[Finding, ..
     if target and draft:
         found.append(_tokenizer(target, draft))
     found += drafter_class.classify(draft.header if draft else None, ask.spec_types, ask.draft or "")
+    if target and not draft and "draft-mtp" in ask.spec_types:
+        found.append(drafter_class.carries_mtp(target.header, target.place))
     if target and draft:
         found += drafter_class.belongs(draft.header, target.header, draft.place)
     models = [model for model in (target, draft) if model]

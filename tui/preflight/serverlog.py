@@ -12,12 +12,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MIB = 2**20
-LONGEST_LINE = 2**16
+LONGEST_LINE = 2**13
 _KEYWORDS = re.compile(
     rb"buffer size|loaded meta data|load_model: loading|MTP draft context|no_alloc|n_seq_max|n_ctx  |"
     rb"kv_unified  |speculative implementation|no implementations|synthetic acceptance|n_max="
 )
-_BUFFER = re.compile(r"(\S+)\s+(?:(model|KV|RS|compute|output)\s+)?buffer size\s+=\s+(\d+(?:\.\d+)?) MiB")
+_BUFFER = re.compile(
+    r"(?<!\S)(\S{1,60})\s{1,20}(?:(model|KV|RS|compute|output) )?"
+    r"buffer size {1,9}= {1,20}(\d+(?:\.\d+)?) MiB"
+)
 _SETTING = re.compile(r"(n_seq_max|n_ctx|kv_unified|no_alloc)\s+=\s+(\w+)")
 _FILE = re.compile(r"loaded meta data with .* from (.+) \(version")
 

@@ -154,7 +154,8 @@ def describe(result: Comparison) -> str:
     if first is None:
         return "all token ids are interchangeable"
     target, draft = ("none" if side is None else f"'{side}'" for side in (first.target, first.draft))
-    where = f"{result.differing} ids differ, the first is {first.id}: target {target}, draft {draft}"
+    many = "1 id differs" if result.differing == 1 else f"{result.differing} ids differ, the first"
+    where = f"{many}: {first.id} is {target} in the target and {draft} in the draft"
     if result.only_special_tokens_differ:
         return f"only special tokens differ ({where})"
     return f"token ids are not interchangeable: {where}"
