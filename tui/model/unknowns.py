@@ -108,12 +108,7 @@ class Outlook:
 
     def prospect(self, depth: int) -> Prospect:
         """Rate, speed-up and break-even over all corners of the plausible ranges."""
-        free = self._free(depth)
-        ends = [sorted({span.low, span.high}) for span in free.values()]
-        given = [
-            self._answer(depth, dict(zip(free, corner, strict=True)))
-            for corner in (itertools.product(*ends) if free else ())
-        ]
+        given = [self._answer(depth, corner) for corner in self._corners(depth)]
         spans = [one.break_even for one in given if one.break_even is not None]
         roots = [root for span in spans for root in (span.low, span.high)]
         return Prospect(
@@ -177,6 +172,22 @@ class Outlook:
         if self.acceptance is not None:
             free["acceptance"] = self.acceptance
         return free
+
+    def _corners(self, depth: int) -> list[_Values]:
+        """The cheapest and the dearest verify pass, each with either end of the times."""
+        free = self._free(depth)
+        if not free:
+            return []
+        cheap: _Values = {"verify_factor": free["verify_factor"].low}
+        dear: _Values = {"verify_factor": free["verify_factor"].high}
+        if "acceptance" in free:
+            cheap["acceptance"], dear["acceptance"] = free["acceptance"].high, free["acceptance"].low
+        times = (sorted({free[name].low, free[name].high}) for name in ("target_step_ms", "draft_step_ms"))
+        return [
+            {**end, "target_step_ms": target, "draft_step_ms": draft}
+            for target, draft in itertools.product(*times)
+            for end in ([cheap] if cheap == dear else [cheap, dear])
+        ]
 
     def _factor(self, depth: int, values: _Values) -> Span:
         step = values["target_step_ms"]

@@ -43,6 +43,7 @@ def notes(view: View) -> list[str]:
     requests = [row.request for row in view.requests if row.arm == arm.label]
     return [
         *_of_origin(view, arm),
+        *([view.drift] if view.drift else []),
         *_of_cost(arm),
         *_of_change(view, arm),
         *_of_requests(requests),
