@@ -174,6 +174,7 @@ class ServerStart(Event):
 
     Attributes:
         depth: the largest n_max printed; synthetic: whether acceptance is decided by the server itself.
+        running: told by a server that runs already (over HTTP): facts about its present start, no new one.
     """
 
     kind: ClassVar[str] = "server_start"
@@ -184,6 +185,7 @@ class ServerStart(Event):
     depth: int | None = None
     synthetic: bool | None = None
     listening: str | None = None
+    running: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
