@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import httpx
+
 from tui.formats.events import harmless
 from tui.preflight import attach, drafter_class, speculates, tokenizer
 from tui.preflight.devices import HOST, machine_devices
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from tui.preflight.devices import Device
 
 Announce = Callable[[str], None]
+LOCAL = ("localhost", "127.0.0.1", "::1")
 READABLE = "Can it be read?"
 """The question of a finding that stands for an input that could not be read."""
 
@@ -81,7 +84,8 @@ def run(ask: Ask, announce: Announce = lambda _words: None) -> tuple[Finding, ..
         setup = setup_from_log(ask.setup, log)
         machine = machine_devices()
         places = devices + tuple(d for d in machine if not devices or d.backend == HOST)
-        found += fit(models, setup, places, target_runs=engine is not None)
+        here = engine is not None and httpx.URL(ask.url or "").host in LOCAL
+        found += fit(models, setup, places, target_runs=here)
         found += against_log(models, setup, log, str(ask.log))
     return tuple(found)
 
@@ -90,6 +94,9 @@ def _server(ask: Ask, announce: Announce, found: list[Finding]) -> Engine | None
     """Ask the running target, and probe it where that was asked for; returns what engine it is."""
     with connect(ask.url or "", ask.api_key) as server:
         identity = speculates.identify(server)
+        if identity.engine is None:
+            found.append(_unreadable(server.url, identity.trouble))
+            return None
         found += speculates.already_speculates(server, identity)
         found += attach.surface(identity.engine, server.url)
         if ask.probe is not None and identity.engine == "halogen":

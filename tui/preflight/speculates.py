@@ -60,26 +60,23 @@ def identify(server: Server) -> Identity:
 
 
 def already_speculates(server: Server, identity: Identity) -> tuple[Finding, ...]:
-    """Ask a running server."""
+    """Ask a running server whose engine is known."""
     if identity.engine == "halogen":
         return _halogen(server, identity)
-    if identity.engine == "llama.cpp":
-        return _llamacpp(server, identity.props)
-    return (_finding(server.url, identity.trouble, "unknown"),)
+    return _llamacpp(server, identity.props)
 
 
 def start_up_lines(log: ServerLog, source: str) -> tuple[Finding, ...]:
     """What the last start in a llama-server log says."""
-    if log.spec_types is None:
+    if log.spec_types == ():
+        return (_finding(source, "no: no implementation was started", "certain"),)
+    if log.spec_types is None and not log.synthetic:
         answer = "the log does not tell; newer builds print it only with -lv 4"
         return (_finding(source, answer, "unknown"),)
-    if not log.spec_types:
-        return (_finding(source, "no: no implementation was started", "certain"),)
+    types = ", ".join(log.spec_types or ()) or "types not told"
     depth = "" if log.depth is None else f", at most {log.depth} tokens a round"
-    answer = f"yes: {', '.join(log.spec_types)}{depth}"
-    if log.synthetic:
-        answer += "; acceptance is synthetic, its text is not valid"
-    return (_finding(source, answer, "certain"),)
+    synthetic = "; acceptance is synthetic, its text is not valid" if log.synthetic else ""
+    return (_finding(source, f"yes: {types}{depth}{synthetic}", "certain"),)
 
 
 def _finding(asked: str, answer: str, sure: Sure) -> Finding:
