@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import functools
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -38,16 +39,19 @@ class Event:
     def to_json(self) -> dict[str, Any]:
         """The event as JSON-ready values, in the documented order."""
         row: dict[str, Any] = {"event": self.kind}
-        for field in dataclasses.fields(self):
-            if field.metadata.get("internal"):
-                continue
-            value = getattr(self, field.name)
-            if field.name == "time" and value is not None:
+        for name in _shown(type(self)):
+            value = getattr(self, name)
+            if name == "time" and value is not None:
                 value = dt.datetime.fromtimestamp(value, dt.UTC).isoformat().replace("+00:00", "Z")
-            elif field.name == "by_drafter" and value is not None:
+            elif name == "by_drafter" and value is not None:
                 value = [dataclasses.asdict(share) for share in value]
-            row[field.name] = value
+            row[name] = value
         return row
+
+
+@functools.cache
+def _shown(kind: type[Event]) -> tuple[str, ...]:
+    return tuple(field.name for field in dataclasses.fields(kind) if not field.metadata.get("internal"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
