@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
-import functools
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -49,9 +48,14 @@ class Event:
         return row
 
 
-@functools.cache
+_SHOWN: dict[type, tuple[str, ...]] = {}
+
+
 def _shown(kind: type[Event]) -> tuple[str, ...]:
-    return tuple(field.name for field in dataclasses.fields(kind) if not field.metadata.get("internal"))
+    if kind not in _SHOWN:
+        fields = dataclasses.fields(kind)
+        _SHOWN[kind] = tuple(field.name for field in fields if not field.metadata.get("internal"))
+    return _SHOWN[kind]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
