@@ -20,8 +20,8 @@ _NUMBER_BEGUN = re.compile(r"-?[0-9]*\.?[0-9]?")
 class Form:
     """One printed form, written as a skeleton.
 
-    `{f}` is a number, `{2}` one with two decimals, `{i}` a count, `{l}` a bracketed list, `{w}` a name, `~` any
-    blanks or none; the rest stands as it is.
+    `{f}` is a number, `{2}` one with two decimals, `{i}` a count, `{l}` a bracketed list, `{w}` a name, `~`
+    any blanks or none; the rest stands as it is.
     """
 
     def __init__(self, skeleton: str) -> None:

@@ -57,6 +57,7 @@ class HalogenStream:
     """Reads one stream of halogen lines. A request is one line, so nothing waits for the next."""
 
     starting = False
+    serving = True
 
     def __init__(self, source: str, stream: str | None) -> None:
         """Start with nothing known.
@@ -84,17 +85,20 @@ class HalogenStream:
     def close(self, out: list[Event]) -> None:
         """Nothing waits."""
 
-    def read(self, line: Line, out: list[Event]) -> None:
+    def read(self, line: Line, out: list[Event]) -> bool:
         """Take one line.
 
         Args:
             line: without its wrappers.
             out: where events go.
+
+        Returns:
+            Whether halogen prints such lines.
         """
         text = line.text.rstrip()
         if found := _FIRST.match(text):
             self._pending = {"build": found[1]}
-            return
+            return True
         said = _SAYS.match(text)
         message = text[said.end() :] if said else text
         if found := _HEAD.match(message):
@@ -109,8 +113,15 @@ class HalogenStream:
             self._problem(line, "cut", out)
         elif _LIKE_HEAD.match(message):
             self._problem(line, "renamed", out)
-        elif " tok in " in text or _foreign(text):
-            self._problem(line, "unattached", out)
+        elif " tok in " in text:
+            self.refuse(line, out)
+        else:
+            return said is not None
+        return True
+
+    def refuse(self, line: Line, out: list[Event]) -> None:
+        """Report data that belongs to nothing here."""
+        self._problem(line, "unattached", out)
 
     def _ready(self, line: Line, out: list[Event]) -> None:
         if self._pending is None:
@@ -217,8 +228,3 @@ def _fault(part: str, *, last: bool) -> ProblemKind | None:
         if last and any(form.ends_inside(part) for forms in _CLAUSE_FORMS.values() for form in forms)
         else None
     )
-
-
-def _foreign(text: str) -> bool:
-    """Whether the line is another engine's data."""
-    return text.startswith("slot ") and "print_timing" in text

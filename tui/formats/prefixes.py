@@ -43,6 +43,7 @@ class Line:
         clock: the server's own clock as printed, or whole microseconds.
         prefixed: whether the server's own clock or level was before the text.
         stream: port, container or unit names that were before it, outermost first, joined by "/".
+        shape: the wrappers that were before it, outermost first, a letter each.
         time: seconds since the epoch, from the innermost stamp of a wrapper.
         quoting: whether this source has printed debug lines before, which can hold users' text.
         tagless: whether this source has shown no tag or prefix of llama.cpp before.
@@ -53,6 +54,7 @@ class Line:
     clock: str | None = None
     prefixed: bool = False
     stream: str | None = None
+    shape: str = ""
     time: float | None = None
     quoting: bool = False
     tagless: bool = False
@@ -122,11 +124,14 @@ class Unwrapper:
             if not (found := _PORT.match(text)):
                 return False
             names.append(found[1])
+            line.shape += "p"
         elif found := _JOURNAL.match(text) if first.isupper() else None:
             names.append(found[5])
+            line.shape += "j"
             line.time = self._undated(found[1], found[2], found[3], found[4])
         elif found := _COMPOSE.match(text):
             names.append(found[1])
+            line.shape += "c"
         elif text[1:2] == " " and first in "IWED":
             line.text, line.prefixed = text[2:], True
             return False
@@ -142,6 +147,7 @@ class Unwrapper:
         if not (found := _STAMP.match(text)):
             return self._peel_named(line, text, names)
         line.time = stamp_seconds(found[1], found[2], found[3], found[4])
+        line.shape += "s"
         rest = text[found.end() :]
         if found[5]:
             joined = self._join(("cri", *names, found[5]), rest, whole=found[6] == "F")
@@ -159,6 +165,7 @@ class Unwrapper:
     def _peel_named(line: Line, text: str, names: list[str]) -> bool:
         if found := _COMPOSE.match(text):
             names.append(found[1])
+            line.shape += "c"
             line.text = text[found.end() :]
         return found is not None
 
@@ -183,6 +190,7 @@ class Unwrapper:
         if inner is None:
             line.text = _UNREADABLE
             return False
+        line.shape += "J"
         line.text = _ESCAPES.sub("", inner) if "\x1b" in inner else inner
         return not line.prefixed
 

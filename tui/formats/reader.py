@@ -19,6 +19,7 @@ _SLICE = 1 << 20
 _NO_LINE = (-1, False)
 _NOT_ASCII = bytes(range(0x80, 0x100))
 _LONGEST_LINE = 1 << 20
+_MOST_STREAMS = 1024
 
 _START_MARKS = (b"loading model", b"build")
 _KEYWORDS: tuple[bytes, ...] = (
@@ -29,7 +30,6 @@ _KEYWORDS: tuple[bytes, ...] = (
     b"processing",
     b"slots are idle",
     b"draft tokens",
-    b"cancel task",
     b"send_error",
     b"new prompt, ",
     b"restored context checkpoint",
@@ -64,6 +64,7 @@ class LogReader:
         self._source = source
         self._unwrapper = Unwrapper(now)
         self._streams: dict[str | None, Dialect] = {}
+        self._shapes: set[str] = set()
         self._next = 0
         self._keywords = _KEYWORDS
         self._quotes_from = math.inf
@@ -114,6 +115,7 @@ class LogReader:
         """The source was replaced: nothing of the old one holds."""
         out.extend(self.close())
         self._streams.clear()
+        self._shapes.clear()
         self._unwrapper.forget()
         self._next = 0
         self._keywords = _KEYWORDS
@@ -164,25 +166,40 @@ class LogReader:
             self._problem("encoding", text, offset, out)
         line.quoting = self._quotes_from < offset
         line.tagless = self._tags_from > offset
-        stream = stream or self._recognise(line)
-        if stream is not None:
-            stream.read(line, out)
+        dialect = type(stream) if stream is not None else _recognised(line)
+        if dialect is None:
+            return
+        if not self._known_shape(line):
+            dialect(self._source, line.stream).refuse(line, out)
+            return
+        if stream is None:
+            if len(self._streams) >= _MOST_STREAMS:
+                self._streams.clear()
+            stream = self._streams[line.stream] = dialect(self._source, line.stream)
+        if not stream.read(line, out) and _recognised(line) not in (None, dialect):
+            stream.refuse(line, out)
+
+    def _known_shape(self, line: Line) -> bool:
+        """Whether such wrappers belong to this source: where users' text is printed, new ones are quoted."""
+        if line.shape in self._shapes:
+            return True
+        if line.quoting and any(stream.serving for stream in self._streams.values()):
+            return False
+        self._shapes.add(line.shape)
+        return True
 
     def _starting(self, data: bytes) -> bool:
         return any(stream.starting for stream in self._streams.values()) or any(
             keyword in data for keyword in _START_MARKS
         )
 
-    def _recognise(self, line: Line) -> Dialect | None:
-        """The dialect of a stream that speaks for the first time; it keeps it."""
-        for dialect in (LlamaStream, HalogenStream):
-            if dialect.recognises(line.text):
-                stream = self._streams[line.stream] = dialect(self._source, line.stream)
-                return stream
-        return None
-
     def _problem(self, kind: ProblemKind, text: str, offset: int, out: list[Event]) -> None:
         out.append(Problem(source=self._source, problem=kind, text=harmless(text), offset=offset))
+
+
+def _recognised(line: Line) -> type[Dialect] | None:
+    """The dialect that prints such a line."""
+    return next((dialect for dialect in (LlamaStream, HalogenStream) if dialect.recognises(line.text)), None)
 
 
 def _first(data: bytes, keywords: tuple[bytes, ...]) -> float:

@@ -146,7 +146,7 @@ def finished(known: Known, block: Block, credit: tuple[DrafterShare, ...] | None
         rounds_range=rounds.span,
         rounds_from=rounds.origin,
         mean_accepted_length=mean,
-        accepted_per_position=block.per_position if block.sound else None,
+        accepted_per_position=(block.per_position or None) if block.sound else None,
         draft_ms=rounds.draft_ms,
         plain_steps=plain if plain is not None and plain >= 0 else None,
         by_drafter=rounds.shares,
@@ -162,7 +162,9 @@ def _counts(
     """Drafted, accepted, ratio and mean accepted length, from the best line that gives them."""
     counts, run = block.drafts, block.run
     if counts is not None:
-        return counts.drafted, counts.accepted, counts.ratio, counts.mean if block.sound else None
+        if block.sound:
+            return counts.drafted, counts.accepted, counts.ratio, counts.mean
+        return counts.drafted, counts.accepted, None, None
     if run is not None and run.rounds and run.begun and run.trusted and not run.replays:
         ratio = run.accepted / run.drafted if run.drafted else None
         return run.drafted, run.accepted, ratio, None

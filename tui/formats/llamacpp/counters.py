@@ -1,4 +1,4 @@
-"""The `statistics` counters: cumulative, the server's or a slot's; a delta is a request's only where proven."""
+"""The `statistics` counters: cumulative, the server's or a slot's; deltas are a request's only if proven."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tui.formats.prefixes import Line
+
+_MOST_COUNTERS = 4096
 
 
 class Counted(NamedTuple):
@@ -108,6 +110,8 @@ class Counters:
 
     def keep(self, lines: Sequence[Counted], slot: int | None) -> None:
         """Remember these lines as the last ones."""
+        if len(self._last) > _MOST_COUNTERS:
+            self._last.clear()
         for line in lines:
             name = line.event.drafter or ""
             self._last[name, None] = line

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+_MOST_SLOTS = 4096
+
 
 @dataclass(slots=True)
 class Run:
@@ -16,6 +18,7 @@ class Run:
         rounds, accepted, drafted: from its per-round lines. trusted: all of them in the form that counts
             every round. replays: some round was verified again.
         prompt_tokens: the whole prompt, cached tokens included.
+        failed: an error line named it. done: its block was read.
     """
 
     slot: int
@@ -30,8 +33,8 @@ class Run:
     trusted: bool = True
     replays: bool = False
     prompt_tokens: int | None = None
-    cancelled: bool = False
     failed: bool = False
+    done: bool = False
 
     def count(self, accepted: int, drafted: int, *, replay: bool, verbose: bool) -> None:
         """Note a per-round line: a round that will be verified again, or one that counts."""
@@ -71,10 +74,7 @@ class Flight:
 
     def touch(self, slot: int, task: int) -> Run:
         """The task on its slot, noted now if no line has named it before."""
-        run = self.find(slot, task)
-        if run is None:
-            run = self._runs[slot] = Run(slot, task)
-        return run
+        return self.find(slot, task) or self._add(Run(slot, task))
 
     def by_task(self, task: int) -> Run | None:
         """The task wherever it runs."""
@@ -83,7 +83,7 @@ class Flight:
     def launch(self, slot: int, task: int) -> None:
         """A slot begins to work on a task."""
         self._note(slot)
-        self._runs[slot] = Run(slot, task, launched=True, certain=self._certain, begun=True)
+        self._add(Run(slot, task, launched=True, certain=self._certain, begun=True))
         launched = [run for run in self._runs.values() if run.launched]
         for run in launched:
             run.peak = max(run.peak, len(launched))
@@ -101,8 +101,15 @@ class Flight:
         self._note(slot)
         return run
 
+    def _add(self, run: Run) -> Run:
+        if len(self._runs) >= _MOST_SLOTS:
+            self.forget(certain=False)
+        self._runs[run.slot] = run
+        return run
+
     def _note(self, slot: int) -> None:
         """What a slot does is known from its first launch or release on."""
-        self._seen.add(slot)
+        if len(self._seen) < _MOST_SLOTS:
+            self._seen.add(slot)
         if self.slots is not None and len(self._seen) >= self.slots:
             self._certain = True

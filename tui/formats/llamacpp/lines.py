@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from tui.formats.forms import Form, number, shares
+from tui.model.rounds import mean_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from tui.formats.events import ProblemKind
+
+_RATIO_ERROR = 1e-3
 
 TAG = re.compile(r"slot +([^ :][^:]{0,11}): id +(\d{1,9}) \| task (-?\d{1,9}) \| ?")
 SERVER = re.compile(r"(?:srv|que|res|spec|cmn) +([^ :][^:]{0,11}): +")
@@ -46,6 +52,16 @@ STATISTICS_CUT = tuple(
     )
 )
 
+_OURS = (
+    "prompt eval",
+    "eval time",
+    "total time",
+    "draft accept",
+    "acc per pos",
+    "n_gen =",
+    "n_decoded =",
+    "statistics ",
+)
 _FORMS = {
     "prom": (PROMPT,),
     "eval": (EVAL,),
@@ -124,6 +140,33 @@ PARTS: dict[str, tuple[str, Callable[[str], Timing | DraftCounts | tuple[float, 
 """The parts of a block by the first four letters of their lines: what it is and how it is read."""
 
 
-def is_cut(text: str) -> bool:
-    """Whether the text is the beginning of a known form that ends inside it."""
-    return any(form.ends_inside(text) for form in _FORMS.get(text[:4], ()))
+def is_possible(counts: DraftCounts) -> bool:
+    """Whether an acceptance line agrees with itself and with what a server can do."""
+    if counts.accepted > counts.drafted:
+        return False
+    if (
+        counts.ratio is not None
+        and abs(counts.ratio * counts.drafted - counts.accepted) > _RATIO_ERROR * counts.drafted
+    ):
+        return False
+    if counts.mean is None or not counts.accepted:
+        return True
+    bounds = mean_bounds(counts.accepted, counts.mean)
+    return bounds is not None and bounds[0] <= counts.drafted
+
+
+def is_falling(per_position: tuple[float, ...]) -> bool:
+    """Whether these are shares that never rise from one position to the next."""
+    return all(after <= before for before, after in itertools.pairwise((1.0, *per_position)))
+
+
+def is_unfinished(counts: DraftCounts) -> bool:
+    """Whether an acceptance line ends inside one of its later parts."""
+    return MEAN.ends_inside(counts.rest) or MEAN_AND_SHARES.ends_inside(counts.rest)
+
+
+def fault(text: str) -> ProblemKind | None:
+    """What is wrong with a line that cannot be read: it ends inside a known form, or goes on otherwise."""
+    if any(form.ends_inside(text) for form in _FORMS.get(text[:4], ())):
+        return "cut"
+    return "renamed" if text.startswith(_OURS) else None

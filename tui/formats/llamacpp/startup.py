@@ -61,8 +61,8 @@ class Startup:
             return Startup() if current is None or current.model is not None else None
         return None
 
-    def read(self, text: str) -> None:
-        """Take what the line tells."""
+    def read(self, text: str) -> bool:
+        """Take what the line tells; whether it tells something."""
         if found := _BUILD.match(text):
             number, commit = found[1] or found[2], found[3]
             self.build = (
@@ -75,9 +75,10 @@ class Startup:
         elif found := _LISTENING.match(text):
             self.listening = found[1]
         else:
-            self._read_drafter(text)
+            return self._read_drafter(text)
+        return True
 
-    def _read_drafter(self, text: str) -> None:
+    def _read_drafter(self, text: str) -> bool:
         if found := _DRAFT_MODEL.match(text):
             self.draft_model = found[1]
         elif found := _TYPE.match(text):
@@ -86,10 +87,10 @@ class Startup:
             self.detected = found[1]
         elif found := _SYNTHETIC.match(text):
             self.synthetic = True
-            if found[1]:
-                self.synthetic_depth = int(found[1])
+            self.synthetic_depth = int(found[1]) if found[1] else self.synthetic_depth
         elif found := _DEPTH.match(text):
             self.limits.append(int(found[1]))
+        return found is not None
 
     @property
     def spec_types(self) -> tuple[str, ...] | None:

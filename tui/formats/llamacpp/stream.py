@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui.formats.events import Event, Problem, ProblemKind, Progress, Request, harmless
+from tui.formats.events import Event, Problem, ProblemKind, Progress, harmless
 from tui.formats.forms import number
 from tui.formats.llamacpp.block import Block, Known, finished, unfinished
 from tui.formats.llamacpp.counters import Counters, read_statistics
@@ -13,8 +13,6 @@ from tui.formats.llamacpp.lines import (
     CUT_FRONT,
     DECODED,
     GENERATED,
-    MEAN,
-    MEAN_AND_SHARES,
     PARTS,
     PROMPT_TOKENS,
     RECENT,
@@ -22,26 +20,18 @@ from tui.formats.llamacpp.lines import (
     SERVER,
     TAG,
     TOTAL,
-    DraftCounts,
-    is_cut,
+    fault,
+    is_falling,
+    is_possible,
+    is_unfinished,
 )
 from tui.formats.llamacpp.startup import Startup
-from tui.model.rounds import mean_bounds
 
 if TYPE_CHECKING:
     from tui.formats.prefixes import Line
 
 _BARE = ("prompt eval time =", "eval time =", "total time =", "draft acceptance rate =", "draft acceptance =")
-_OURS = (
-    "prompt eval",
-    "eval time",
-    "total time",
-    "draft accept",
-    "acc per pos",
-    "n_gen =",
-    "n_decoded =",
-    "statistics ",
-)
+_MOST_DRAFTERS = 32
 _CLOCK_SLACK_S = 1.0
 
 
@@ -73,6 +63,7 @@ class LlamaStream:
             TAG.match(text)
             or SERVER.match(text)
             or Startup.begins(text, None)
+            or CUT_FRONT.match(text)
             or text.startswith("statistics ")
             or text.lstrip().startswith(_BARE)
         )
@@ -81,6 +72,11 @@ class LlamaStream:
     def starting(self) -> bool:
         """Whether a start is in progress."""
         return self._startup is not None
+
+    @property
+    def serving(self) -> bool:
+        """Whether it has shown lines of its slots."""
+        return self._tagged
 
     def forget(self) -> None:
         """Bytes were left out: drop what needs neighbours."""
@@ -99,18 +95,21 @@ class LlamaStream:
         """The stream has ended."""
         self._end(out)
 
-    def read(self, line: Line, out: list[Event]) -> None:
+    def read(self, line: Line, out: list[Event]) -> bool:
         """Take one line.
 
         Args:
             line: without its wrappers.
             out: where events go.
+
+        Returns:
+            Whether llama-server prints such lines.
         """
         text = line.text
         if found := TAG.match(text):
             if line.quoting and self._forged(line):
-                self._problem(line, "unattached", out)
-                return
+                self.refuse(line, out)
+                return True
             self._note(line)
             function, slot, task = found.groups()
             rest = text[found.end() :].strip()
@@ -125,12 +124,17 @@ class LlamaStream:
             self._on_server(line, text[found.end() :].strip(), out)
         elif text.startswith("statistics "):
             self._on_statistics(line, text, out, tagged=False)
-        elif (bare := text.strip()).startswith(_BARE):
+        elif (bare := text.strip()).startswith((*_BARE, "draft acceptance")):
             self._on_bare(line, bare, out)
         elif CUT_FRONT.match(text):
             self._problem(line, "cut", out)
         else:
-            self._on_start(line, text, out)
+            return self._on_start(line, text, out)
+        return True
+
+    def refuse(self, line: Line, out: list[Event]) -> None:
+        """Report data that belongs to nothing here."""
+        self._problem(line, "unattached", out)
 
     def _note(self, line: Line) -> None:
         self._tagged = True
@@ -206,7 +210,7 @@ class LlamaStream:
             run, self._released = self._released[0], None
         self._end(out)
         if line.quoting and (run is None or not run.launched):
-            self._problem(line, "unattached", out)
+            self.refuse(line, out)
             return None
         self._works(line, out)
         self._open = Block(slot, task, line, run=run)
@@ -222,38 +226,41 @@ class LlamaStream:
                 self._unread(line, text, out)
             return
         if getattr(block, part[0]) is not None:
+            if block.bare and block.slot is not None:
+                self.refuse(line, out)
+                return
             self._finish(out)
             block = self._open = Block(block.slot, block.task, line, bare=block.bare)
         setattr(block, part[0], value)
         block.add(line)
-        if isinstance(value, DraftCounts):
-            self._check(line, block, value, out)
+        if part[0] == "drafts":
+            self._on_drafts(line, block, out)
+        elif part[0] == "per_position":
+            self._on_shares(line, block, out)
 
     def _unread(self, line: Line, text: str, out: list[Event]) -> None:
-        """A line that begins like one of ours and goes on otherwise."""
-        if is_cut(text):
-            self._problem(line, "cut", out)
-        elif text.startswith(_OURS):
-            self._problem(line, "renamed", out)
+        """Report a line that begins like one of ours and goes on otherwise."""
+        if kind := fault(text):
+            self._problem(line, kind, out)
 
-    def _check(self, line: Line, block: Block, counts: DraftCounts, out: list[Event]) -> None:
-        """Point out an acceptance line that contradicts itself or what is possible."""
-        if counts.per_position is not None:
-            block.per_position = counts.per_position
-        possible = counts.accepted <= counts.drafted and (
-            counts.ratio is None
-            or not counts.drafted
-            or abs(counts.ratio - counts.accepted / counts.drafted) <= 2e-5
-        )
-        if possible and counts.mean is not None and counts.accepted:
-            bounds = mean_bounds(counts.accepted, counts.mean)
-            possible = bounds is not None and bounds[0] <= counts.drafted
-        if not possible:
+    def _on_drafts(self, line: Line, block: Block, out: list[Event]) -> None:
+        """An acceptance line is checked: nothing is built on one that contradicts itself."""
+        counts = block.drafts
+        if counts is None:
+            return
+        if not is_possible(counts):
             block.sound = False
             self._problem(line, "impossible", out)
         if counts.rest:
-            cut = MEAN.ends_inside(counts.rest) or MEAN_AND_SHARES.ends_inside(counts.rest)
-            self._problem(line, "cut" if cut else "renamed", out)
+            self._problem(line, "cut" if is_unfinished(counts) else "renamed", out)
+        if counts.per_position is not None:
+            block.per_position = counts.per_position
+            self._on_shares(line, block, out)
+
+    def _on_shares(self, line: Line, block: Block, out: list[Event]) -> None:
+        if block.per_position and not is_falling(block.per_position):
+            block.per_position = ()
+            self._problem(line, "impossible", out)
 
     def _on_progress(self, line: Line, slot: int, task: int, rest: str, out: list[Event]) -> None:
         found = GENERATED.match(rest) or DECODED.match(rest)
@@ -287,7 +294,7 @@ class LlamaStream:
             return
         self._end(out)
         run = self._flight.release(slot, task)
-        if run is not None and run.launched:
+        if run is not None and run.launched and not run.done:
             self._released = (run, line)
 
     # Lines without a slot
@@ -297,26 +304,21 @@ class LlamaStream:
             self._on_statistics(line, rest, out, tagged=True)
         elif rest == "all slots are idle":
             if line.quoting and self._forged(line):
-                self._problem(line, "unattached", out)
+                self.refuse(line, out)
                 return
             self._note(line)
             self._end(out)
             self._flight.forget(certain=True)
-        elif rest.startswith("cancel task, id_task = "):
-            if run := self._named(rest.removeprefix("cancel task, id_task = ")):
-                run.cancelled = True
         elif rest.startswith("task id = ") and ", error: " in rest:
-            if run := self._named(rest.removeprefix("task id = ").partition(",")[0]):
+            task = rest.removeprefix("task id = ").partition(",")[0]
+            if task.isdecimal() and (run := self._flight.by_task(int(task))):
                 run.failed = True
         else:
             self._on_start(line, line.text, out)
 
-    def _named(self, task: str) -> Run | None:
-        return self._flight.by_task(int(task)) if task.strip().isdecimal() else None
-
     def _on_statistics(self, line: Line, text: str, out: list[Event], *, tagged: bool) -> None:
         if (self._prefixed and not line.prefixed) or (line.quoting and self._open is None):
-            self._problem(line, "unattached", out)
+            self.refuse(line, out)
             return
         counted = read_statistics(line, text, self._known.source, tagged=tagged)
         if counted is None:
@@ -324,7 +326,7 @@ class LlamaStream:
             return
         self._note(line)
         out.append(counted.event)
-        if self._open is not None:
+        if self._open is not None and len(self._open.statistics) < _MOST_DRAFTERS:
             self._open.statistics.append(counted)
             self._open.keep_raw(line)
         else:
@@ -334,29 +336,29 @@ class LlamaStream:
         """A line without a tag: it belongs to the open empty tag, or to a stream that has no tags."""
         block = self._open
         if block is None or not block.bare:
-            if self._tagged or not line.tagless or line.prefixed or text.startswith("draft acceptance ="):
-                self._problem(line, "unattached", out)
-                return
-            if not text.startswith("prompt eval"):
-                self._problem(line, "unattached", out)
+            if self._tagged or not line.tagless or not text.startswith("prompt eval"):
+                self.refuse(line, out)
                 return
             block = self._open = Block(None, None, line, bare=True)
         self._add(line, block, text, out)
 
-    def _on_start(self, line: Line, text: str, out: list[Event]) -> None:
+    def _on_start(self, line: Line, text: str, out: list[Event]) -> bool:
         if begun := Startup.begins(text, self._startup):
             if line.quoting and self._prefixed and not line.prefixed:
-                self._problem(line, "unattached", out)
-                return
+                self.refuse(line, out)
+                return True
             self._end(out)
             self._flight.forget(certain=True)
             self._counters.forget()
             self._startup = begun
+            self._prefixed = line.prefixed
             self._newest = None
-        if self._startup is not None:
-            self._startup.read(text)
-            if self._startup.listening is not None:
-                self._works(line, out)
+        if self._startup is None:
+            return False
+        known = self._startup.read(text)
+        if self._startup.listening is not None:
+            self._works(line, out)
+        return known
 
     # What is complete
 
@@ -399,15 +401,18 @@ class LlamaStream:
             )
             self._counters.keep(lines, block.slot)
             self._last_names = "+".join(counted.event.drafter or "" for counted in lines)
+        out.append(finished(self._facts(), block, credit))
+
+    def _facts(self) -> Known:
+        """What is known beside a block; the drafters last counted where no start named them."""
         known = self._known
-        if known.drafter is None and self._last_names is not None:
-            known = Known(known.source, known.stream, known.model, self._last_names, known.depth)
-        out.append(finished(known, block, credit))
+        if known.drafter is not None or self._last_names is None:
+            return known
+        return Known(known.source, known.stream, known.model, self._last_names, known.depth)
 
     def _settle(self, out: list[Event]) -> None:
         """A release without a block: the request was cancelled, or failed."""
         if self._released is None:
             return
         (run, line), self._released = self._released, None
-        request: Request = unfinished(self._known, run, line, "failed" if run.failed else "cancelled")
-        out.append(request)
+        out.append(unfinished(self._facts(), run, line, "failed" if run.failed else "cancelled"))
