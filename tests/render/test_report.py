@@ -176,6 +176,9 @@ def test_of_several_halogen_drafters_the_serial_one_is_offered() -> None:
     chosen = view_of([serial, mtp] * 25, DrafterArm("batch"))
     assert facts_of(chosen).verdict == "PASS"
     assert "drafted nothing" not in part(chosen, "a")
+    # nobody can set its depth, so no other one is asked about
+    assert "another depth cannot be told" in part(chosen, "e")
+    assert "spectop preflight URL" in part(chosen, "d")
 
 
 def test_the_first_half_of_an_arm_against_its_second_is_never_a_pass_or_a_fail() -> None:
@@ -203,6 +206,12 @@ def test_a_settled_loss_proposes_the_depth_that_might_pay() -> None:
     assert "would K=1 pay?" in asked
     assert "--spec-draft-n-max 1" in asked
     assert "llama-batched-bench" in asked
+
+
+def test_a_loss_that_no_depth_can_turn_asks_for_nothing() -> None:
+    asked = part(view_of(canary(decode_ms=8000.0), TypedRate(1000.0)), "e")
+    assert "none: the verdict stands" in asked
+    assert "no plausible value of what is still unknown makes this drafter pay" in asked
 
 
 def test_preflight_findings_fill_part_d() -> None:

@@ -333,7 +333,8 @@ def _preflight(facts: Facts, findings: Sequence[Finding] | None) -> Iterator[Row
             shlex.quote(_clean(name or other))
             for name, other in ((source.model, "TARGET.gguf"), (source.draft_model, "DRAFT.gguf"))
         )
-        yield Row("", f"spectop preflight --target {target} --draft {draft}", command=True)
+        asked = "URL" if source.engine == "halogen" else f"--target {target} --draft {draft}"
+        yield Row("", f"spectop preflight {asked}", command=True)
         return
     for each in findings:
         advice = f"; {_clean(each.advice)}" if each.advice else ""

@@ -69,6 +69,7 @@ class Facts:
         drafts: whether the canary drafted at all.
         beaten: the decode rate that break-even is held against, with what to say of it.
         effect: the unknown worth a measurement; None when nothing turns the answer.
+        depths_told: whether the speed-up at other depths could be reckoned at all.
     """
 
     view: View
@@ -80,6 +81,7 @@ class Facts:
     break_even: tuple[BreakEven, ...]
     projections: tuple[Projection, ...]
     effect: Effect | None
+    depths_told: bool
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
@@ -107,6 +109,10 @@ def facts_of(view: View) -> Facts:
     drafts = arm is not None and (arm.drafted > 0 or arm.mean_accepted_length.value is not None)
     beaten = _beaten(view, drafts=drafts)
     outlooks = [] if arm is None else _outlooks(view, arm, beaten.value, drafts=drafts)
+    projections = tuple(_projection(outlook) for outlook in outlooks)
+    # halogen's depth cannot be set: what another one would give is no measurement to make.
+    settable = not (drafts and view.source.engine == "halogen")
+    known = any(each.speedup is not None for projection in projections for each in projection.prospects)
     return Facts(
         view=view,
         verdict=verdict,
@@ -115,8 +121,9 @@ def facts_of(view: View) -> Facts:
         drafts=drafts,
         beaten=beaten,
         break_even=tuple(each for outlook in outlooks for each in _break_evens(outlook)),
-        projections=tuple(_projection(outlook) for outlook in outlooks),
-        effect=_effect(view, outlooks, drafts=drafts),
+        projections=projections,
+        effect=_effect(view, outlooks, drafts=drafts, settable=settable),
+        depths_told=settable and known,
     )
 
 
@@ -208,15 +215,13 @@ def _projection(outlook: Outlook) -> Projection:
     )
 
 
-def _effect(view: View, outlooks: list[Outlook], *, drafts: bool) -> Effect | None:
+def _effect(view: View, outlooks: list[Outlook], *, drafts: bool, settable: bool) -> Effect | None:
     judgement, arm = view.judgement, view.canary
     if view.incumbent is None and drafts:
-        return unnamed_incumbent(outlooks[0]) if outlooks else None
+        return unnamed_incumbent(outlooks[0]) if outlooks else Effect("incumbent", None, None, None)
     reached = judgement.ratio if judgement is not None and arm is not None and not arm.synthetic else None
     bar = max(1.0, reached or 1.0)
-    if drafts and view.source.engine == "halogen":
-        outlooks = []  # its depth cannot be set: what another one would give is no measurement to make
-    if not outlooks:
+    if not outlooks or not settable:
         return most_telling(None, judgement, bar=bar)
-    found = [most_telling(outlook, judgement, bar=bar) for outlook in outlooks]
+    found = (most_telling(outlook, judgement, bar=bar) for outlook in outlooks)
     return next((effect for effect in found if effect is not None), None)

@@ -66,6 +66,8 @@ def measurement(facts: Facts) -> Measurement:
 def _nothing(facts: Facts) -> Measurement:
     if facts.verdict in ("NO_DATA", "INCONCLUSIVE"):
         return Measurement("", "none can be named from this log", "unknown")
+    if not facts.depths_told:
+        return Measurement("", "none: the verdict stands", "another depth cannot be told from this log")
     if facts.verdict == "PASS":
         return Measurement(
             "", "none: the verdict stands", "none of the depths asked can plausibly make it faster still"
