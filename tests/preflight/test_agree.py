@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.preflight.conftest import Asked, FakeServer, Reply
+from tests.preflight.fake_server import Asked, FakeServer, Reply
 from tui.preflight.agree import AgreeError, Agreement, agree
 
 if TYPE_CHECKING:

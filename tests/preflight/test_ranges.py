@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.preflight.conftest import Asked, FakeServer, Reply
+from tests.preflight.fake_server import Asked, FakeServer, Reply
 from tests.preflight.headers import file
 from tests.tiny_models import write_tiny_model
 from tui.preflight.gguf import GgufError

@@ -60,12 +60,12 @@ def running(folder: Path, target: Path, draft: Path | None = None, slots: int = 
 
 TINY: dict[str, Any] = {}
 LARGER: dict[str, Any] = {
-    "layers": 8,
+    "layers": 4,
     "width": 512,
     "heads": 8,
     "kv_heads": 2,
     "feed_forward": 1536,
-    "padding_tokens": 20_000,
+    "padding_tokens": 8_000,
 }
 
 

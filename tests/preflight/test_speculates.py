@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.preflight.conftest import Asked, FakeServer, Reply
+from tests.preflight.fake_server import Asked, FakeServer, Reply
 from tui.preflight.run import READABLE, Ask, run
 from tui.preflight.serverlog import ServerLog
 from tui.preflight.speculates import QUESTION, start_up_lines

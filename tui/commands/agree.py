@@ -36,19 +36,21 @@ def command(
 
     chosen = PROMPTS if prompts is None else _prompts(prompts)
     done = Agreement(0, len(chosen), 0, 0)
-    interrupted = False
+    interrupted, trouble = False, ""
     with click.progressbar(length=len(chosen) * tokens, label="agree", file=sys.stderr) as bar:
         try:
             for done in agree(target_url, draft_url, chosen, tokens, api_key):
-                bar.update(max(done.tokens, done.prompts * tokens) - bar.pos, done)
+                bar.update(max(done.tokens, done.prompts * tokens) - bar.pos)
         except AgreeError as error:
-            raise click.ClickException(str(error)) from None
+            trouble = str(error)
         except KeyboardInterrupt:
             interrupted = True
     if as_json:
         click.echo(json.dumps(_object(done, interrupted), indent=2))
     else:
         click.echo(_text(done, interrupted))
+    if trouble:
+        raise click.ClickException(trouble)
     if interrupted:
         sys.exit(128 + signal.SIGINT)
 

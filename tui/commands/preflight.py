@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tui.preflight.footprint import CACHE_TYPES
+
 if TYPE_CHECKING:
     from tui.preflight.findings import Finding
 
 SCHEMA_VERSION = 1
-CACHE_TYPES = ["f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl"]
 
 
 @click.command()
@@ -25,9 +26,7 @@ CACHE_TYPES = ["f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq
 @click.option("--spec-type", metavar="TYPE[,TYPE]", help="How the drafter would be attached (draft-mtp).")
 @click.option("--llama-server", metavar="PATH", help="Ask this binary what its build offers.")
 @click.option("--probe", metavar="NAME", help="Send halogen one short request that names this drafter.")
-@click.option(
-    "--context", type=click.IntRange(1), help="Tokens over all slots; else from the log, as trained."
-)
+@click.option("--context", type=click.IntRange(1), help="Tokens over all slots; else the log's.")
 @click.option("--cache-type", type=click.Choice(CACHE_TYPES), default="f16", help="The target's cache.")
 @click.option(
     "--draft-cache-type", type=click.Choice(CACHE_TYPES), default="f16", help="The drafter's cache."
