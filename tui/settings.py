@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from tui.commands.values import FRACTION, PERCENT
+from tui.commands.values import FRACTION, PERCENT, Concurrency
 
 if TYPE_CHECKING:
     from tui.session.session import Policy
@@ -52,6 +52,7 @@ JUDGING = (
     ),
     _option(
         "--concurrency",
+        type=Concurrency(),
         default="match",
         show_default=True,
         metavar="match|alone|any|N",

@@ -7,7 +7,15 @@ from typing import Any
 import click
 import pytest
 
-from tui.commands.values import FRACTION, FRACTIONS, MILLISECONDS, PERCENT, RATE, Milliseconds
+from tui.commands.values import (
+    FRACTION,
+    FRACTIONS,
+    MILLISECONDS,
+    PERCENT,
+    RATE,
+    Concurrency,
+    Milliseconds,
+)
 
 
 @pytest.mark.parametrize(
@@ -53,6 +61,17 @@ def test_no_fractions(typed: str) -> None:
 
 def test_rates() -> None:
     assert RATE.convert("25", None, None) == RATE.convert("25 tok/s", None, None) == 25.0
+
+
+@pytest.mark.parametrize("typed", ["match", "Alone", "any", "3"])
+def test_concurrencies(typed: str) -> None:
+    assert Concurrency().convert(typed, None, None) == typed.lower()
+
+
+@pytest.mark.parametrize("typed", ["0", "-1", "two", ""])
+def test_no_concurrencies(typed: str) -> None:
+    with pytest.raises(click.BadParameter, match="match, alone, any"):
+        Concurrency().convert(typed, None, None)
 
 
 def test_positions_as_a_log_prints_them() -> None:

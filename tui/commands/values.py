@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
     _Number = click.ParamType[float]
     _Numbers = click.ParamType[tuple[float, ...]]
+    _Text = click.ParamType[str]
 else:  # generic only in newer clicks
-    _Number = _Numbers = click.ParamType
+    _Number = _Numbers = _Text = click.ParamType
 
 _NUMBER = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)\s*(.*)", re.DOTALL | re.ASCII)
 
@@ -103,3 +104,16 @@ FRACTION = Fraction()
 PERCENT = FRACTION
 """Also a fraction; named where people think in percent (--effect 5%)."""
 FRACTIONS = Fractions()
+
+
+class Concurrency(_Text):
+    """Which requests are compared: match, alone, any, or a number of requests at once."""
+
+    name = "concurrency"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The word or number as text, or a usage error that lists them."""
+        text = str(value).strip().lower()
+        if text not in ("match", "alone", "any") and not (text.isdecimal() and int(text) > 0):
+            self.fail(f"{value!r}: write match, alone, any, or a number such as 2", param, ctx)
+        return text
