@@ -46,7 +46,7 @@ def test_a_pair_of_files_is_asked_everything_in_order(tmp_path: Path) -> None:
         "Are the token ids interchangeable?",
     ]
     assert "How much memory does the drafter need?" in questions
-    assert "Does the target and drafter fit on host memory?" in questions
+    assert "Do the target and drafter fit on host memory?" in questions
     assert found[1]["ok"] is False
     assert "llama.cpp refuses the pair" in found[1]["answer"]
 

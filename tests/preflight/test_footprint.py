@@ -168,3 +168,22 @@ def test_the_compute_margin_grows_with_context_batch_and_vocabulary() -> None:
 def test_numbers_of_the_wrong_kind_are_no_crash() -> None:
     odd = made({"block_count": "many", "attention.head_count": [0], "feed_forward_length": 0.5})
     assert compute(odd).cache == 0
+
+
+def test_a_small_gemma_is_as_large_as_its_server_said() -> None:
+    keys: dict[str, Value] = {
+        "embedding_length": 640,
+        "block_count": 18,
+        "feed_forward_length": 2048,
+        "attention.head_count": 4,
+        "attention.head_count_kv": 1,
+        "attention.key_length": 256,
+        "attention.value_length": 256,
+        "attention.sliding_window": 512,
+        "vocab_size": 262_144,
+    }
+    found = footprint(header("gemma3", keys, layers(count=18)), Setup(context=4096))
+    assert found.cache == 49.5 * 2**20
+    low, high = found.compute
+    assert low == pytest.approx(24.78 * 2**20, rel=0.1)
+    assert high > 80.78 * 2**20  # what it took with n-gram drafts of 16 tokens

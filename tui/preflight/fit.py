@@ -108,8 +108,9 @@ def _verdict(
     ok = True if high <= free else False if low > free else None
     word = {True: "fits", False: "does not fit", None: "tight: it depends on the build's compute buffers"}[ok]
     who = " and ".join(model.role for model, _ in counted)
+    verb = "Does" if len(counted) == 1 else "Do"
     return Finding(
-        question=f"Does the {who} fit on {name}?",
+        question=f"{verb} the {who} fit on {name}?",
         asked=harmless(source),
         answer=f"{word}: needs about {_span((low, high))}, free {size(free)}",
         sure="unknown" if ok is None else "likely",
