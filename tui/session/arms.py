@@ -7,14 +7,14 @@ arms are keyed by the drafter name of the request too. Arms are never pooled.
 from __future__ import annotations
 
 from collections import Counter, deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING
 
 from tui.model.comparison import RateSums, Stratum, stratum_of
 from tui.session.sums import Sums, accepted_in
 
 if TYPE_CHECKING:
-    from tui.formats.events import Request, ServerStart
+    from tui.formats.events import Interval, Request, ServerStart
     from tui.session.snapshot import HistoryPoint
 
 PICTURED = 200
@@ -42,6 +42,11 @@ class Identity:
         return cls(
             start.build, start.model, start.draft_model, start.spec_types, start.depth, start.synthetic
         )
+
+    def completed(self, told: Identity) -> Identity:
+        """This identity, with what it lacks from another telling of the same start."""
+        mine = {field.name: getattr(self, field.name) for field in fields(self)}
+        return replace(told, **{name: value for name, value in mine.items() if value is not None})
 
     @property
     def known(self) -> bool:
@@ -75,6 +80,8 @@ class Arm:
     Attributes:
         all, alone, overlap_unknown: sums over all requests, those that ran alone, those of which the log
             cannot tell.
+        counted: sums over the intervals of the server's own counters, never added to those of requests.
+        cancelled: requests cancelled before they finished, which no other number here holds.
         decode, delivered: sums for the comparison by stratum, warm-up and short answers left out.
         past, past_choice: the ratio's history by requests, and what it was held against.
         order: rises with every request that any arm gets; the newest arm has the highest.
@@ -87,12 +94,15 @@ class Arm:
     all: Sums = field(default_factory=Sums)
     alone: Sums = field(default_factory=Sums)
     overlap_unknown: Sums = field(default_factory=Sums)
+    counted: Sums = field(default_factory=Sums)
+    cancelled: int = 0
     shared: int = 0
     decode: dict[Stratum, RateSums] = field(default_factory=dict)
     delivered: dict[Stratum, RateSums] = field(default_factory=dict)
     left_out: Counter[str] = field(default_factory=Counter)
     drafters: Counter[str] = field(default_factory=Counter)
     recent: deque[Request] = field(default_factory=lambda: deque(maxlen=PICTURED))
+    recent_intervals: deque[Interval] = field(default_factory=lambda: deque(maxlen=PICTURED))
     checkpoints: list[Checkpoint] = field(default_factory=list)
     order: int = 0
     past: dict[int, HistoryPoint | None] = field(default_factory=dict)
@@ -132,6 +142,31 @@ class Arm:
             seconds = (request.prompt_ms + request.decode_ms) / 1000
             self.delivered[stratum] = self.delivered.get(stratum, RateSums()).plus(request.tokens, seconds)
         self._checkpoint()
+
+    def add_interval(self, interval: Interval, *, order: int) -> None:
+        """Count what the server's counters say of a stretch.
+
+        The first interval can be all that came before the watch, so it is in the sums, not in the pictures.
+        """
+        self.order = order
+        if self.counted.intervals:
+            self.recent_intervals.append(interval)
+        self.counted.add_interval(interval)
+
+    @property
+    def finished(self) -> bool:
+        """Whether anything has finished here, by requests or by counters."""
+        return self.all.requests > 0 or self.counted.intervals > 0
+
+    @property
+    def interval_only(self) -> bool:
+        """Whether counters are all that is known: no request is told from another."""
+        return self.all.requests == 0 and self.counted.intervals > 0
+
+    @property
+    def drafts(self) -> bool:
+        """Whether anything was ever drafted here."""
+        return self.all.drafts or self.counted.drafts
 
     def _checkpoint(self) -> None:
         counted = sum(sums.n for sums in self.decode.values())

@@ -34,9 +34,12 @@ def depth(arm: Arm, typed: int | None) -> Figure:
     positions = max((len(r.accepted_per_position or ()) for r in arm.recent), default=0)
     if positions:
         return Figure(positions, "measured", "positions printed")
+    if arm.counted.reached:
+        return Figure(len(arm.counted.reached), "measured", "positions counted")
+    seen = max(seen, arm.counted.deepest)
     if seen > 0:
         return Figure(math.ceil(seen - 0.01), "derived", "at least; not in this log")
-    return Figure.unknown("not in this log" if arm.all.drafts else "nothing drafted")
+    return Figure.unknown("not in this log" if arm.drafts else "nothing drafted")
 
 
 def acceptance(arm: Arm, typed_depth: int | None) -> Acceptance:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from tui.formats.events import Event, Problem, Progress, Request, ServerStart
+from tui.formats.events import Event, Interval, Problem, Progress, Request, ServerStart
 from tui.model.comparison import Rules
 from tui.session.arms import PICTURED, Arm, ArmKey, Identity
 from tui.session.incumbent import Choice, EarlierArm, frozen
@@ -47,6 +47,7 @@ class _Server:
     started: bool = False
     restarts: int = 0
     restarted: bool = False
+    running: int | None = None
 
 
 @dataclass(slots=True)
@@ -104,7 +105,13 @@ class Session:
                 case Request():
                     self._request(source, event)
                 case Progress():
-                    source.in_flight[event.stream, event.slot, event.task] = event
+                    place = (event.stream, event.slot, event.task)
+                    source.in_flight.pop(place, None)
+                    source.in_flight[place] = event
+                case Interval():
+                    self._interval(source, event)
+                case ServerStart(running=True):
+                    self._facts_told(source, event)
                 case ServerStart():
                     self._start(source, event)
                 case Problem():
@@ -124,10 +131,10 @@ class Session:
         """
         source = list(self._sources.values())[view]
         arm = SourceView(self._facts(source), self.policy, self.choice).canary_arm
-        if arm is None or not arm.all.requests:
+        if arm is None or not arm.finished:
             raise ValueError("no finished request to freeze yet")
         label = SourceView(self._facts(source), self.policy, None).label_of(arm)
-        self.choice = frozen(arm, f"{label} (frozen at {arm.all.requests})")
+        self.choice = frozen(arm, f"{label} (frozen at {arm.all.requests or 'its counters'})")
         server = source.servers[arm.key.stream]
         server.generation = self._next_generation(source)
         self._arm_for(source, arm.key.stream, arm.key.drafter)
@@ -146,7 +153,7 @@ class Session:
 
     def newest_arm(self) -> Arm | None:
         """The arm that got the newest request."""
-        arms = [arm for source in self._sources.values() for arm in source.arms.values() if arm.all.requests]
+        arms = [arm for source in self._sources.values() for arm in source.arms.values() if arm.finished]
         return max(arms, key=lambda arm: arm.order, default=None)
 
     def snapshot(self, now: float) -> Snapshot:
@@ -185,7 +192,7 @@ class Session:
         server = self._server(source, event.stream)
         identity = Identity.of(event)
         arms = [arm for key, arm in source.arms.items() if key.generation == server.generation]
-        seen = server.started or any(arm.all.requests for arm in arms)
+        seen = server.started or any(arm.finished for arm in arms)
         if seen:
             server.restarts += 1
             server.restarted = True
@@ -203,6 +210,8 @@ class Session:
         server = self._server(source, event.stream)
         server.engine = server.engine or event.engine
         if event.finish != "done":
+            if event.finish == "cancelled" and event.engine == "llama.cpp":
+                self._arm_for(source, event.stream, None).cancelled += 1
             return
         server.restarted = False
         source.requests += 1
@@ -216,6 +225,29 @@ class Session:
         arm.add(event, order=self._order, left_out=left_out, short=self.policy.rules.short_tokens)
         source.rows.append(Row(source.requests, event, arm.key, left_out))
         del source.rows[:-PICTURED]
+
+    def _interval(self, source: _Source, event: Interval) -> None:
+        server = self._server(source, event.stream)
+        server.engine = server.engine or event.engine
+        if event.running is not None:
+            server.running = event.running
+            places = [place for place in source.in_flight if place[0] == event.stream]
+            for place in places[: max(0, len(places) - event.running)]:
+                del source.in_flight[place]
+        if not (event.tokens or event.drafted or event.mean_accepted_length):
+            return
+        self._order += 1
+        server.restarted = False
+        self._arm_for(source, event.stream, None).add_interval(event, order=self._order)
+
+    def _facts_told(self, source: _Source, event: ServerStart) -> None:
+        """What a running server says of itself completes what its log said."""
+        server = self._server(source, event.stream)
+        server.engine = server.engine or event.engine
+        server.identity = server.identity.completed(Identity.of(event))
+        for key, arm in source.arms.items():
+            if key.generation == server.generation and key.stream == event.stream:
+                arm.identity, arm.engine = server.identity, server.engine
 
     def _arm_for(self, source: _Source, stream: str | None, drafter: str | None) -> Arm:
         server = self._server(source, stream)
@@ -241,7 +273,13 @@ class Session:
             problems=source.problems,
             restarts=sum(s.restarts for s in source.servers.values()),
             restarted=any(s.restarted for s in source.servers.values()),
+            running=_together(s.running for s in source.servers.values()),
             arms=tuple(source.arms.values()),
             rows=tuple(reversed(source.rows)),
             in_flight=tuple(source.in_flight.values()),
         )
+
+
+def _together(counts: Iterable[int | None]) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None

@@ -5,13 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from tui.model.rounds import fits_mean
+
 if TYPE_CHECKING:
-    from tui.formats.events import Request
+    from tui.formats.events import Interval, Request
+
+COUNT_DECODE_TIME = ("llama.cpp", "halogen")
+"""Engines whose intervals carry decode time; others' seconds are the stretch itself."""
 
 
 @dataclass(slots=True)
 class Sums:
-    """Sums over finished requests; times in ms.
+    """Sums over finished requests, or over intervals of a server's counters; times in ms.
 
     Attributes:
         requests, tokens: requests with a decode time, and what they generated.
@@ -26,6 +31,8 @@ class Sums:
         draft_ms, draft_rounds, draft_tokens: drafting time with the rounds and draft tokens it covers.
         head_off: halogen's tokens with the head off. lookup_rounds, lookup_accepted: prompt lookup's share.
         deepest: the longest mean draft or commit seen in one request, less the target's own token.
+        intervals: those added; `unnumbered` of them do not tell their requests, `uncounted` no drafting.
+        mean_tokens, mean_passes: tokens and passes of the intervals that print only a mean accepted length.
     """
 
     requests: int = 0
@@ -61,6 +68,11 @@ class Sums:
     lookup_rounds: int = 0
     lookup_accepted: float = 0.0
     deepest: float = 0.0
+    intervals: int = 0
+    unnumbered: int = 0
+    uncounted: int = 0
+    mean_tokens: float = 0.0
+    mean_passes: float = 0.0
 
     def add(self, request: Request) -> None:
         """Count one finished request; what it does not tell is not counted."""
@@ -116,13 +128,60 @@ class Sums:
             self.draft_rounds += rounds
             self.draft_tokens += request.drafted
         if request.accepted_per_position and request.drafted is not None and request.accepted is not None:
-            self.position_rounds += rounds
-            self.position_drafted += request.drafted
-            self.position_accepted += request.accepted
-            counts = [round(share * rounds) for share in request.accepted_per_position]
-            self.reached.extend([0.0] * (len(counts) - len(self.reached)))
-            for position, count in enumerate(counts):
-                self.reached[position] += count
+            self._add_positions(request.accepted_per_position, rounds, request.drafted, request.accepted)
+
+    def add_interval(self, interval: Interval) -> None:
+        """Count what a server counted over a stretch; what it does not tell is not counted.
+
+        Sums of intervals are kept apart from those of requests: the same tokens can be in both.
+        """
+        self.intervals += 1
+        self.requests += interval.requests or 0
+        self.unnumbered += interval.requests is None
+        tokens = round(interval.tokens or 0)
+        self.tokens += tokens
+        if tokens and interval.seconds and interval.engine in COUNT_DECODE_TIME:
+            self.steps += tokens - (interval.requests or 0)
+            self.decode_ms += 1000 * interval.seconds
+        if interval.drafted is not None and interval.accepted is not None:
+            self.drafted += interval.drafted
+            self.accepted += interval.accepted
+        rounds, mean = rounds_in(interval), interval.mean_accepted_length
+        if rounds and interval.accepted is not None:
+            self._add_counted(interval, rounds, interval.accepted, tokens)
+        elif mean is not None:
+            self.unsettled += 1
+            passes = interval.accepted / (mean - 1) if interval.accepted and mean > 1 else tokens / mean
+            self.mean_passes += passes or 1.0
+            self.mean_tokens += (passes or 1.0) * mean
+        elif interval.drafted:
+            self.unsettled += 1
+        elif interval.drafted is None:
+            self.uncounted += 1
+        else:
+            self.undrafted += 1
+            self.undrafted_steps += tokens - interval.requests if interval.requests is not None else 0
+
+    def _add_counted(self, interval: Interval, rounds: int, accepted: int, tokens: int) -> None:
+        self.settled += 1
+        self.rounds += rounds
+        self.rounds_accepted += accepted
+        self.rounds_drafted += interval.drafted or 0
+        if interval.requests is not None:
+            self.rounds_steps += tokens - interval.requests
+            self.plain_steps += max(0, tokens - interval.requests - rounds - accepted)
+        self.deepest = max(self.deepest, accepted / rounds, (interval.drafted or 0) / rounds)
+        if interval.accepted_per_position and interval.drafted is not None:
+            self._add_positions(interval.accepted_per_position, rounds, interval.drafted, accepted)
+
+    def _add_positions(self, shares: tuple[float, ...], rounds: int, drafted: int, accepted: int) -> None:
+        self.position_rounds += rounds
+        self.position_drafted += drafted
+        self.position_accepted += accepted
+        counts = [round(share * rounds) for share in shares]
+        self.reached.extend([0.0] * (len(counts) - len(self.reached)))
+        for position, count in enumerate(counts):
+            self.reached[position] += count
 
     @property
     def drafts(self) -> bool:
@@ -154,6 +213,17 @@ def accepted_in(request: Request) -> float | None:
     if request.rounds and request.mean_accepted_length is not None:
         return request.rounds * (request.mean_accepted_length - 1)
     return None
+
+
+def rounds_in(interval: Interval) -> int | None:
+    """Rounds of an interval: as counted, else from full drafts where the printed mean agrees."""
+    if interval.rounds is not None:
+        return interval.rounds
+    positions, drafted, accepted = interval.accepted_per_position, interval.drafted, interval.accepted
+    if not positions or not drafted or accepted is None or drafted % len(positions):
+        return None
+    rounds, mean = drafted // len(positions), interval.mean_accepted_length
+    return rounds if mean is None or fits_mean(rounds, accepted, mean) else None
 
 
 def plain_steps_in(request: Request, rounds: int, accepted: float, steps: int) -> int:

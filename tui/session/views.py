@@ -12,6 +12,9 @@ from tui.model.figures import Figure
 from tui.model.whatif import ASSUMED_VERIFY_FACTOR, Measured, WhatIf
 from tui.session.arms import NOW, Arm, ArmKey, Checkpoint, Identity, acceptance_of, commit_of, decode_rate
 from tui.session.incumbent import Choice, DrafterArm, EarlierArm, FrozenArm
+from tui.session.intervals import beyond_log, interval_view, rate_note, with_counters, without_requests
+from tui.session.intervals import coverage as counted_coverage
+from tui.session.intervals import step_times as unknown_step_times
 from tui.session.measures import (
     acceptance,
     class_of,
@@ -36,6 +39,7 @@ from tui.session.windows import drift_of, per_second, round_of, window
 if TYPE_CHECKING:
     from tui.formats.events import Progress, Request
     from tui.session.session import Policy
+    from tui.session.sums import Sums
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,7 @@ class SourceFacts:
     problems: int
     restarts: int
     restarted: bool
+    running: int | None
     arms: tuple[Arm, ...]
     rows: tuple[Row, ...]
     in_flight: tuple[Progress, ...]
@@ -76,13 +81,33 @@ class SourceView:
     choice: Choice | None
 
     @cached_property
+    def arms(self) -> tuple[Arm, ...]:
+        """The arms there are; counters beside requests of the same server are no arm of their own."""
+        spoken = {(arm.key.stream, arm.key.generation) for arm in self.facts.arms if arm.all.requests}
+        return tuple(
+            arm
+            for arm in self.facts.arms
+            if not arm.interval_only or (arm.key.stream, arm.key.generation) not in spoken
+        )
+
+    def counted(self, arm: Arm) -> Sums:
+        """What the server counted of an arm; of several drafters at one server it is the drafting one's."""
+        if arm.key.drafter is None or not arm.all.drafts:
+            return arm.counted
+        server = (arm.key.stream, arm.key.generation)
+        its = [other for other in self.facts.arms if (other.key.stream, other.key.generation) == server]
+        if sum(other.all.drafts for other in its) > 1:
+            return arm.counted
+        return next((other.counted for other in its if other.key.drafter is None), arm.counted)
+
+    @cached_property
     def incumbent_arm(self) -> Arm | None:
         """The arm that the choice means in this source; None for a typed rate."""
         match self.choice:
             case FrozenArm(arm=arm):
                 return arm
             case DrafterArm(drafter=name):
-                named = [arm for arm in self.facts.arms if arm.drafter == name and arm.all.requests]
+                named = [arm for arm in self.arms if arm.drafter == name and arm.finished]
                 return max(named, key=lambda arm: arm.order, default=None)
             case EarlierArm(key=key):
                 return next((arm for arm in self.facts.arms if arm.key == key), None)
@@ -91,27 +116,27 @@ class SourceView:
     @cached_property
     def canary_arm(self) -> Arm | None:
         """The newest arm that is not the incumbent; of one server's drafters, one that drafts."""
-        arms = [arm for arm in self.facts.arms if arm is not self.incumbent_arm]
+        arms = [arm for arm in self.arms if arm is not self.incumbent_arm]
         if isinstance(self.choice, FrozenArm):
-            arms = [arm for arm in arms if arm.all.requests] or arms
+            arms = [arm for arm in arms if arm.finished] or arms
         newest = max((arm.key.generation for arm in arms), default=0)
         latest = [arm for arm in arms if arm.key.generation == newest]
-        return max(latest, key=lambda arm: (arm.all.drafts, arm.created, arm.order), default=None)
+        return max(latest, key=lambda arm: (arm.drafts, arm.created, arm.order), default=None)
 
     @cached_property
     def offered_arm(self) -> Arm | None:
         """An earlier arm of this source that could be the incumbent, one without drafting first."""
         if self.choice is not None:
             return None
-        others = [arm for arm in self.facts.arms if arm is not self.canary_arm and arm.all.requests]
-        return max(others, key=lambda arm: (not arm.all.drafts, arm.order), default=None)
+        others = [arm for arm in self.arms if arm is not self.canary_arm and arm.finished]
+        return max(others, key=lambda arm: (not arm.drafts, arm.order), default=None)
 
     @cached_property
     def target_step_ms(self) -> Figure:
         """t_s: from the incumbent when it does not draft, else from another such arm of this source."""
         arms = [self.incumbent_arm, *self.facts.arms]
         for arm in arms:
-            if arm is None or arm.all.drafts or (arm is self.canary_arm and arm.identity.spec_types):
+            if arm is None or arm.drafts or (arm is self.canary_arm and arm.identity.spec_types):
                 continue
             sums, note = arm.step_sums
             if sums.steps:
@@ -122,7 +147,7 @@ class SourceView:
 
     def label_of(self, arm: Arm) -> str:
         """How an arm is named on screen."""
-        drafts = arm.drafter or ("no drafting" if not arm.all.drafts else "drafter unknown")
+        drafts = arm.drafter or ("no drafting" if not arm.drafts else "drafter unknown")
         k = depth(arm, self.policy.depth)
         known = f" K={k.value:.0f}" if k.value is not None and k.provenance != "derived" else ""
         start = f" #{arm.key.generation}" if len({a.key.generation for a in self.facts.arms}) > 1 else ""
@@ -132,14 +157,18 @@ class SourceView:
         """Everything shown of this source."""
         canary = self.canary_arm
         incumbent = self._incumbent()
+        shown = None if canary is None else self._arm_view(canary, incumbent)
         judgement = None if canary is None or incumbent is None else self._judgement(canary)
+        beaten = self.incumbent_arm
+        if judgement and shown and canary and (canary.interval_only or (beaten and beaten.interval_only)):
+            judgement = without_requests(judgement, shown, incumbent.decode_tok_s if incumbent else None)
         return View(
             source=self._source_state(),
-            canary=None if canary is None else self._arm_view(canary, incumbent),
+            canary=shown,
             others=tuple(
                 self._arm_view(arm, incumbent)
-                for arm in self.facts.arms
-                if arm is not canary and arm is not self.incumbent_arm and arm.all.requests
+                for arm in self.arms
+                if arm is not canary and arm is not self.incumbent_arm and arm.finished
             ),
             ratio=None if judgement is None else judgement.ratio,
             basis="decode" if incumbent is None else incumbent.basis,
@@ -154,11 +183,18 @@ class SourceView:
             offered=None if self.offered_arm is None else self.label_of(self.offered_arm),
             incumbent=incumbent,
             drift="" if canary is None else drift_of(canary),
+            notes=() if canary is None else self._notes(canary),
         )
+
+    def _notes(self, canary: Arm) -> tuple[str, ...]:
+        rate = rate_note(canary)
+        texts = (f"decode rate from counters: {rate}" if rate else "", beyond_log(canary, canary.counted))
+        return tuple(text for text in texts if text)
 
     def _source_state(self) -> SourceState:
         facts = self.facts
         arm = self.canary_arm
+        counted = [arm.counted for arm in self.arms if arm.interval_only]
         return SourceState(
             name=facts.name,
             engine=facts.engine,
@@ -171,10 +207,12 @@ class SourceView:
             state=facts.state,
             message=facts.message,
             last_line_age_s=facts.last_line_age_s,
-            requests=facts.requests,
+            requests=facts.requests + sum(sums.requests for sums in counted),
             problems=facts.problems,
             restarts=facts.restarts,
             restarted=facts.restarted,
+            running=facts.running,
+            unnumbered=any(sums.unnumbered for sums in counted),
         )
 
     def _incumbent(self) -> Incumbent | None:
@@ -215,19 +253,28 @@ class SourceView:
             decode_tok_s=view.decode_tok_s,
             delivered_tok_s=view.delivered_tok_s,
             requests=view.requests,
-            drafts=arm.all.drafts,
+            drafts=arm.drafts,
             target_step_ms=self.target_step_ms,
             arm=view,
         )
 
     def _arm_view(self, arm: Arm, incumbent: Incumbent | None) -> ArmView:
+        if arm.interval_only:
+            return interval_view(
+                arm,
+                self.label_of(arm),
+                depth(arm, self.policy.depth),
+                self.target_step_ms,
+                class_of(arm, self.policy.drafter_class),
+                "typed" if self.policy.drafter_class else "spec type",
+            )
         sums = arm.all
         name = arm.drafter
         steps = step_times(arm, self.target_step_ms, class_of(arm, self.policy.drafter_class))
         beaten = None if incumbent is None else incumbent.decode_tok_s
         recent = list(arm.recent)
         commits = sorted(c for c in map(commit_of, recent) if c is not None)
-        return ArmView(
+        view = ArmView(
             label=self.label_of(arm),
             drafter=name,
             drafter_class=class_of(arm, self.policy.drafter_class),
@@ -258,15 +305,18 @@ class SourceView:
             ratios=tuple(acceptance_of(r) for r in recent),
             commits=tuple(commit_of(r) for r in recent),
         )
+        return with_counters(view, self.counted(arm), arm.engine)
 
     def _what_if(self, arm: Arm, incumbent: Incumbent | None) -> WhatIf | None:
         sums, _ = arm.step_sums
         if not sums.requests:
-            sums = arm.all
+            sums = arm.counted if arm.interval_only else arm.all
         steps = step_times(arm, self.target_step_ms, class_of(arm, self.policy.drafter_class))
+        if arm.interval_only:
+            steps = unknown_step_times(self.target_step_ms)
         k = depth(arm, self.policy.depth)
         kind = class_of(arm, self.policy.drafter_class) or "plain"
-        share = coverage(sums)
+        share = counted_coverage(sums, arm.engine) if arm.interval_only else coverage(sums)
         configured = max(1, round(k.value)) if k.value is not None else 1
         curve = tuple(c / sums.position_rounds for c in sums.reached) if sums.position_rounds else None
         verify = steps.verify_factor
