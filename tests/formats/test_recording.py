@@ -59,6 +59,7 @@ FULL: tuple[Event, ...] = (
         lookup_accepted_per_round=1.5,
         concurrency=2,
         finish="cancelled",
+        doubt="impossible",
         raw=("the line it was read from",),
     ),
     Progress(source="a", slot=1, task=2, tokens=30, rate_tok_s=20.5, rate_recent_tok_s=19.0),

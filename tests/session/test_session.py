@@ -207,6 +207,22 @@ def test_a_typed_delivered_incumbent_is_held_against_the_delivered_rate() -> Non
     assert view.ratio == pytest.approx(101 / 2.5 / 50)
 
 
+def test_doubtful_rounds_are_counted_nowhere_while_their_time_is() -> None:
+    session = Session()
+    good = drafted(engine="halogen", drafter="mtp", drafted=None, accepted=None)
+    session.add([good] * 3)
+    before = one_view(session).canary
+    session.add([dataclasses.replace(good, rounds=1, mean_accepted_length=151.0, doubt="impossible")])
+    view = one_view(session)
+    assert view.canary is not None
+    assert before is not None
+    assert view.canary.requests == 4
+    assert view.canary.mean_accepted_length.value == before.mean_accepted_length.value
+    assert view.canary.coverage.value == before.coverage.value
+    assert view.canary.commits[-1] is None
+    assert view.requests[0].round_ms.note == "impossible"
+
+
 def test_failed_and_cancelled_requests_count_nowhere_and_leave_the_flight() -> None:
     session = Session()
     session.add([start(), Progress(source="a.log", slot=0, task=7, tokens=100, rate_tok_s=20.0)])

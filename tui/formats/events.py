@@ -85,6 +85,7 @@ class Request(Event):
         plain_steps: target passes without a draft; negative knowledge (overshoot) is None.
         head_off_tokens: halogen: tokens made while the draft head was off.
         concurrency: most requests in flight with it, itself included.
+        doubt: why its rounds and accepted lengths, kept as printed, are not to be counted or charted.
         raw: the lines it was read from, undecorated; shown on demand, never parsed again.
     """
 
@@ -117,6 +118,7 @@ class Request(Event):
     lookup_accepted_per_round: float | None = None
     concurrency: int | None = None
     finish: Finish = "done"
+    doubt: str | None = None
     raw: tuple[str, ...] = dataclasses.field(default=(), repr=False, metadata={"internal": True})
 
 

@@ -154,6 +154,7 @@ class HalogenStream:
 
     def _on_request(self, line: Line, message: str, head: re.Match[str], out: list[Event]) -> None:
         tokens = int(head[2])
+        doubt = None
         rounds = lookup_rounds = off = prompt = cached = new = None
         commit = lookup = prefill = None
         parts = [part.strip() for part in message[head.end() :].split(" | ")]
@@ -174,7 +175,7 @@ class HalogenStream:
             rounds = commit = None
         if rounds is not None and commit is not None and not self._possible(tokens, rounds, commit, off or 0):
             self._problem(line, "impossible", out)
-            rounds = commit = None
+            doubt = f"{commit:.2f} tokens a round cannot be: other streams may be counted in it"
         evaluated = (
             new if new is not None else prompt - cached if prompt is not None and cached is not None else None
         )
@@ -199,6 +200,7 @@ class HalogenStream:
                 head_off_tokens=off,
                 lookup_rounds=lookup_rounds,
                 lookup_accepted_per_round=lookup,
+                doubt=doubt,
                 raw=(line.text.rstrip(),),
             )
         )

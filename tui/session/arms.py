@@ -208,6 +208,8 @@ def decode_rate(request: Request) -> float | None:
 
 def commit_of(request: Request) -> float | None:
     """Mean accepted length of one request, from the counts where the rounds are known, else as printed."""
+    if request.doubt:
+        return None
     accepted = accepted_in(request)
     if request.rounds and accepted is not None:
         return 1 + accepted / request.rounds
@@ -216,6 +218,8 @@ def commit_of(request: Request) -> float | None:
 
 def acceptance_of(request: Request) -> float | None:
     """Accepted over drafted of one request; None when nothing was drafted or the counts are impossible."""
-    if not request.drafted or request.accepted is None or request.accepted > request.drafted:
+    if not request.drafted or request.accepted is None or request.doubt:
+        return None
+    if request.accepted > request.drafted:
         return None
     return request.accepted / request.drafted

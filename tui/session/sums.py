@@ -76,7 +76,7 @@ class Sums:
 
     def add(self, request: Request) -> None:
         """Count one finished request; what it does not tell is not counted."""
-        if request.drafted is not None and request.accepted is not None:
+        if request.drafted is not None and request.accepted is not None and not request.doubt:
             self.drafted += request.drafted
             self.accepted += request.accepted
         if request.tokens is None or request.decode_ms is None or request.tokens < 1:
@@ -91,7 +91,9 @@ class Sums:
         steps = request.tokens - 1
         self.steps += steps
         self.decode_ms += request.decode_ms
-        if request.rounds:
+        if request.doubt:
+            self.unsettled += 1
+        elif request.rounds:
             self._add_rounds(request, request.rounds, steps, request.decode_ms)
         elif request.rounds_range is not None:
             self.ranged += 1

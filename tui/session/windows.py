@@ -25,8 +25,9 @@ def window(requests: list[Request]) -> Window:
     decode_ms = sum(r.decode_ms or 0.0 for r in timed)
     whole = [r for r in timed if r.prompt_ms is not None]
     delivered_ms = sum((r.prompt_ms or 0.0) + (r.decode_ms or 0.0) for r in whole)
-    drafted = sum(r.drafted or 0 for r in timed)
-    accepted = sum(r.accepted or 0 for r in timed if r.drafted)
+    counted = [r for r in timed if not r.doubt]
+    drafted = sum(r.drafted or 0 for r in counted)
+    accepted = sum(r.accepted or 0 for r in counted if r.drafted)
     settled = [(r.rounds, c) for r in timed if r.rounds and (c := commit_of(r)) is not None]
     rounds = sum(n for n, _ in settled)
     return Window(
@@ -68,13 +69,15 @@ def per_second(tokens: int, ms: float) -> float | None:
 
 def _round_ms(requests: list[Request]) -> float | None:
     alone = [r for r in requests if r.concurrency in (1, None)]
-    whole = [r for r in alone if r.rounds and r.decode_ms and not r.plain_steps]
+    whole = [r for r in alone if r.rounds and r.decode_ms and not r.plain_steps and not r.doubt]
     rounds = sum(r.rounds or 0 for r in whole)
     return sum(r.decode_ms or 0.0 for r in whole) / rounds if rounds else None
 
 
 def round_of(request: Request, target_step_ms: float | None) -> Figure:
     """Round time of one request, its plain steps taken out."""
+    if request.doubt:
+        return Figure.unknown(request.doubt)
     if not request.rounds or request.decode_ms is None:
         return Figure.unknown("rounds unknown" if request.drafted else "nothing drafted")
     if request.concurrency is not None and request.concurrency > 1:
