@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tui.settings import API_KEY, api_key, options
+
 if TYPE_CHECKING:
     from tui.preflight.agree import Agreement
 
@@ -21,10 +23,15 @@ SCHEMA_VERSION = 1
 @click.argument("draft_url")
 @click.option("--prompts", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="One a line.")
 @click.option("--tokens", type=click.IntRange(1, 4096), default=64, show_default=True, help="Each prompt's.")
-@click.option("--api-key", envvar="SPECTOP_API_KEY", help="Key for both servers.")
+@options(API_KEY)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(
-    target_url: str, draft_url: str, prompts: Path | None, tokens: int, api_key: str | None, as_json: bool
+    target_url: str,
+    draft_url: str,
+    prompts: Path | None,
+    tokens: int,
+    api_key_file: str | None,
+    as_json: bool,
 ) -> None:
     """Measure the cheapest stand-in for p: greedy continuations, compared token by token.
 
@@ -35,11 +42,12 @@ def command(
     from tui.preflight.agree import PROMPTS, AgreeError, Agreement, agree
 
     chosen = PROMPTS if prompts is None else _prompts(prompts)
+    key = api_key(api_key_file)
     done = Agreement(0, len(chosen), 0, 0)
     interrupted, trouble = False, ""
     with click.progressbar(length=len(chosen) * tokens, label="agree", file=sys.stderr) as bar:
         try:
-            for done in agree(target_url, draft_url, chosen, tokens, api_key):
+            for done in agree(target_url, draft_url, chosen, tokens, key):
                 bar.update(max(done.tokens, done.prompts * tokens) - bar.pos)
         except AgreeError as error:
             trouble = str(error)

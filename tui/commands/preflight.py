@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tui.preflight.footprint import CACHE_TYPES
+from tui.settings import API_KEY, api_key, options
 
 if TYPE_CHECKING:
     from tui.preflight.findings import Finding
@@ -32,7 +33,7 @@ SCHEMA_VERSION = 1
     "--draft-cache-type", type=click.Choice(CACHE_TYPES), default="f16", help="The drafter's cache."
 )
 @click.option("--slots", type=click.IntRange(1, 1024), help="Requests at once (--parallel); else by itself.")
-@click.option("--api-key", envvar="SPECTOP_API_KEY", help="Key for the server at URL.")
+@options(API_KEY)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(
     url: str | None,
@@ -46,7 +47,7 @@ def command(
     cache_type: str,
     draft_cache_type: str,
     slots: int | None,
-    api_key: str | None,
+    api_key_file: str | None,
     as_json: bool,
 ) -> None:
     """Ask everything that must be known before a drafter is attached.
@@ -70,7 +71,7 @@ def command(
     )
     ask = Ask(
         url=url,
-        api_key=api_key,
+        api_key=api_key(api_key_file),
         target=target,
         draft=draft,
         log=log,

@@ -1,0 +1,39 @@
+"""Keys never stand on a command line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from tui.cli import COMMANDS, cli
+from tui.settings import api_key
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_no_command_takes_a_key_as_an_option() -> None:
+    for name in COMMANDS:
+        output = CliRunner().invoke(cli, [name, "--help"]).output
+        assert "--api-key " not in output
+        assert "--api-key=" not in output
+
+
+def test_the_environment_goes_before_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "key"
+    file.write_text("from-file\n")
+    assert api_key(None) is None
+    assert api_key(str(file)) == "from-file"
+    monkeypatch.setenv("SPECTOP_API_KEY", "from-environment")
+    assert api_key(str(file)) == "from-environment"
+
+
+@pytest.mark.parametrize("content", ["", "  \n", "two\nlines"])
+def test_a_file_without_a_key_is_wrong_usage(tmp_path: Path, content: str) -> None:
+    file = tmp_path / "key"
+    file.write_text(content)
+    with pytest.raises(click.UsageError, match="holds no key"):
+        api_key(str(file))
