@@ -150,7 +150,7 @@ class LogReader:
                 position = end + 1
 
     def _take(self, raw: bytes, offset: int, only_starting: bool, out: list[Event]) -> None:
-        """Hand one line to the dialect of its stream."""
+        """Read one line, unless it matters only in a start and its stream is not starting."""
         if len(raw) > _LONGEST_LINE:
             if not only_starting:
                 self._problem("oversize", raw[:LONGEST].decode(errors="replace"), offset, out)
@@ -166,6 +166,9 @@ class LogReader:
             self._problem("encoding", text, offset, out)
         line.quoting = self._quotes_from < offset
         line.tagless = self._tags_from > offset
+        self._hand(line, stream, out)
+
+    def _hand(self, line: Line, stream: Dialect | None, out: list[Event]) -> None:
         dialect = type(stream) if stream is not None else _recognised(line)
         if dialect is None:
             return

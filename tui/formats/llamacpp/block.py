@@ -26,7 +26,7 @@ class Block:
         slot, task: None where the lines carry no tag.
         bare: lines without a tag belong here: the newest tag was an empty one, or there are no tags.
         run: what launch, release and per-round lines told of the request.
-        last: the newest line of it.
+        last: the newest line of it that has a clock, if any has.
         sound: the acceptance line contradicts neither itself nor what is possible.
     """
 
@@ -45,7 +45,8 @@ class Block:
 
     def add(self, line: Line) -> None:
         """Note a line as one of this block's."""
-        self.last = line
+        if line.clock is not None or self.last.clock is None:
+            self.last = line
         self.keep_raw(line)
 
     def keep_raw(self, line: Line) -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from tui.formats.prefixes import Line
 
-_MOST_COUNTERS = 4096
+_MOST_COUNTERS = 256
 
 
 class Counted(NamedTuple):

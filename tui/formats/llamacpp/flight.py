@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-_MOST_SLOTS = 4096
+_MOST_SLOTS = 256
 
 
 @dataclass(slots=True)

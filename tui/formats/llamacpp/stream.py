@@ -386,8 +386,10 @@ class LlamaStream:
         if block is None:
             return
         if block.slot is None and block.decode is None:
-            self._problem(block.last, "unattached", out)
+            self.refuse(block.last, out)
             return
+        if block.run is not None:
+            block.run.done = True
         lines = block.statistics
         credit = None
         if lines:
