@@ -7,69 +7,36 @@ import random
 import pytest
 
 from tui.model.cost import CostKey, NoFit, ProfileError
-from tui.model.live_cost import LEAST_ROUNDS, LiveProfile, RoundCost, RoundSums
+from tui.model.live_cost import LEAST_ROUNDS, PassTimes, RoundCost, RoundSums, live_profile
 
 KEY = CostKey("llama.cpp", "m.gguf", "RTX 3090", "b11434", 700)
 
 
-def grown() -> LiveProfile:
-    live = LiveProfile(KEY)
-    for ms in (27.0, 28.0, 29.0):
-        live = live.add(1, ms, 10)
-    return live.add(4, 60.0, 30).add(4, 66.0, 60).add(2, 33.0, LEAST_ROUNDS - 1)
+SEEN = {
+    1: PassTimes(30, 3, 28.0, squares=20.0),
+    2: PassTimes(LEAST_ROUNDS - 1, 1, 33.0),
+    4: PassTimes(90, 2, 64.0, squares=720.0),
+    6: PassTimes(LEAST_ROUNDS, 1, 70.0),
+}
 
 
 def test_profile_of_what_was_seen_often_enough() -> None:
-    profile = grown().profile("canary.log")
-    assert profile.batch == (1, 4)
-    assert profile.rounds == (30, 90)
+    profile = live_profile("canary.log", KEY, SEEN)
+    assert profile.batch == (1, 4, 6)
+    assert profile.rounds == (30, 90, LEAST_ROUNDS)
     assert profile.target_step_ms == pytest.approx(28.0)
-    assert profile.time_ratio[1] == pytest.approx(64.0 / 28.0)
-    assert profile.spread_ms == pytest.approx(((2 / 3) ** 0.5, 8**0.5))
+    assert profile.time_ratio == pytest.approx((1.0, 64.0 / 28.0, 2.5))
+    assert profile.spread_ms == pytest.approx(((2 / 3) ** 0.5, 8**0.5, None))
     assert profile.key == KEY
     assert profile.provenance == "measured"
 
 
-def test_a_single_observation_has_no_spread() -> None:
-    live = LiveProfile(KEY).add(1, 20.0, 100).add(3, 25.0, 100)
-    assert live.profile("x").spread_ms == (None, None)
-
-
 def test_what_is_missing_is_said() -> None:
     with pytest.raises(ProfileError, match="plain steps"):
-        LiveProfile(KEY).add(4, 60.0, 500).profile("x")
-    with pytest.raises(ProfileError, match="no size of draft"):
-        LiveProfile(KEY).add(1, 27.0, 500).profile("x")
-
-
-def test_merging_is_the_same_as_having_seen_both() -> None:
-    first, second = LiveProfile(KEY), LiveProfile(KEY)
-    whole = LiveProfile(KEY)
-    for i in range(40):
-        n, ms = 1 + 3 * (i % 2), 30.0 + i % 7
-        whole = whole.add(n, ms, i + 1)
-        if i < 15:
-            first = first.add(n, ms, i + 1)
-        else:
-            second = second.add(n, ms, i + 1)
-    merged, seen = first.merged(second).profile("x"), whole.profile("x")
-    assert merged.rounds == seen.rounds
-    assert merged.time_ratio == pytest.approx(seen.time_ratio)
-    assert merged.spread_ms == pytest.approx(seen.spread_ms)
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        CostKey("llama.cpp", "other.gguf", "RTX 3090", "b11434", 700),
-        CostKey("llama.cpp", "m.gguf", "RTX 3090", "b12000", 700),
-        CostKey("llama.cpp", "m.gguf", None, "b11434", 700),
-        CostKey("llama.cpp", "m.gguf", "RTX 3090", "b11434", 30000),
-    ],
-)
-def test_costs_are_never_carried_over_to_another_setup(other: CostKey) -> None:
-    with pytest.raises(ProfileError, match="another setup"):
-        grown().merged(LiveProfile(other))
+        live_profile("x", KEY, {n: SEEN[n] for n in (2, 4, 6)})
+    # One length alone is what the verify factor says already: a line from it would guess all others.
+    with pytest.raises(ProfileError, match="fewer than 2 draft lengths"):
+        live_profile("x", KEY, {n: SEEN[n] for n in (1, 2, 4)})
 
 
 def test_fixed_cost_is_told_from_cost_per_token() -> None:
@@ -130,6 +97,16 @@ def test_equal_lengths_are_refused() -> None:
     assert isinstance(fit, NoFit)
     assert "every round drafted 3" in fit.reason
     assert isinstance(RoundSums().fit(), NoFit)
+
+
+def test_lengths_that_hardly_vary_are_refused() -> None:
+    """Drafts of 3 of which the last one of an answer is cut: a line through them would swing wildly."""
+    sums = RoundSums()
+    for rounds in (40, 45, 52, 61):
+        sums = sums.add(3 - 1 / rounds, 110.0 + rounds / 10, rounds)
+    fit = sums.add(1, 60.0).fit()
+    assert isinstance(fit, NoFit)
+    assert "rounds drafted 1 to 2.98 tokens" in fit.reason
 
 
 def test_two_observations_leave_no_error_to_tell() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui.model.figures import DrafterClass, Figure, RootSpan, Span
-from tui.model.whatif import ASSUMED_VERIFY_FACTOR, Measured, WhatIf, answer, at_factor, rate_of
+from tui.model.whatif import ASSUMED_VERIFY_FACTOR, Measured, WhatIf, answer, at_constant, at_factor, rate_of
 
 INF = math.inf
 
@@ -47,6 +47,8 @@ ROUND_ONLY = dataclasses.replace(
     measured=Measured(3, 110.0, None, 2.25),
     coverage=1.0,
 )
+
+PROFILE = (1.0, 1.2, 1.3, 1.5)
 
 
 def near(span: Span | None, low: float, high: float) -> bool:
@@ -114,6 +116,14 @@ def test_the_worked_example_by_the_formula_not_by_its_misquoted_figures() -> Non
         (dataclasses.replace(LIVE, profile=(1.0, 1.2, 1.3, 1.5)), 1, 17 + 36.0, 17 + 36.0),
         # Where the round was measured, the measurement stands.
         (dataclasses.replace(LIVE, profile=(1.0, 1.2, 1.3, 1.5)), 3, 110.0, 110.0),
+        # Beyond its end what the measured depth bounds stays bounded.
+        (dataclasses.replace(LIVE, profile=(1.0, 1.2, 1.3, 1.5)), 5, 5 * 17 + 60.0, INF),
+        (dataclasses.replace(LIVE, profile=(1.0, 1.2)), 2, 2 * 17 + 30.0, 2 * 17 + 60.0),
+        # Without a draft time it bounds a shorter round from below, and the measured one stands.
+        (dataclasses.replace(ROUND_ONLY, profile=PROFILE), 3, 110.0, 110.0),
+        (dataclasses.replace(ROUND_ONLY, profile=PROFILE), 1, 36.0, 110.0),
+        (dataclasses.replace(ROUND_ONLY, profile=PROFILE), 4, 110.0, INF),
+        (dataclasses.replace(ROUND_ONLY, profile=PROFILE, drafter_class="ngram"), 3, 110.0, 110.0),
         # What is typed over replaces what was measured.
         (dataclasses.replace(LIVE, draft_step_ms=typed(5.0)), 3, 15 + 60.0, 15 + 60.0),
         (dataclasses.replace(LIVE, verify_factor=typed(1.5)), 7, 7 * 17 + 45.0, 7 * 17 + 45.0),
@@ -202,6 +212,12 @@ def test_without_an_incumbent_the_rate_stands_alone() -> None:
     assert [found.speedup, found.break_even, found.commit_needed, found.head_room] == [None] * 4
     assert found.break_even_at == {1: None, 3: None, 7: None}
     assert found.best_depth == 2
+    # Depths beyond it are only bounded by what was measured at K = 3: they hide nothing.
+    live = answer(
+        dataclasses.replace(LIVE, acceptance=0.5, draft_step_ms=measured(1.0), profile=(1.0, 1.1, 1.6))
+    )
+    assert live.best_depth == 1
+    assert live.best_rate_tok_s == pytest.approx(1000 * (0.99 * 1.5 + 0.01) / (0.99 * 34 + 0.01 * 30))
 
 
 def test_setting_p_leaves_the_measured_acceptance_but_keeps_the_measured_cost() -> None:
@@ -273,6 +289,42 @@ def test_with_nothing_drafted_no_p_matters() -> None:
     assert slow.commit_needed is None
     fast = answer(dataclasses.replace(TYPED, coverage=0.0, incumbent_tok_s=10.0))
     assert fast.break_even == RootSpan("always", "always")
+
+
+def test_the_measured_rate_stands_when_only_a_profile_tells_the_target_step() -> None:
+    # Plain steps among the passes and no target step in the log: all that was measured is the mean pass.
+    live = Measured(3, None, None, 2.25, pass_ms=100.0, coverage=0.8)
+    what = WhatIf("ngram", 3, None, measured(30.0), coverage=0.8, measured=live, profile=PROFILE)
+    found = answer(what)
+    assert near(found.rate_tok_s, 1000 * (0.8 * 2.25 + 0.2) / 100, 1000 * (0.8 * 2.25 + 0.2) / 100)
+    assert not found.assumed
+    shorter = answer(dataclasses.replace(what, depth=1, acceptance=0.5))
+    pass_ms = 0.8 * 36 + 0.2 * 30
+    assert near(shorter.rate_tok_s, 1000 * (0.8 * 1.5 + 0.2) / pass_ms, 1000 * (0.8 * 1.5 + 0.2) / pass_ms)
+
+
+def test_a_chance_for_each_position_replaces_the_one_p() -> None:
+    what = dataclasses.replace(TYPED, acceptance=None, conditional=(0.8, 0.5, 0.25))
+    found = answer(what)
+    assert found.expected_tokens == pytest.approx(1 + 0.8 + 0.4 + 0.1)
+    assert not found.approximate
+    assert answer(dataclasses.replace(what, depth=1)).expected_tokens == pytest.approx(1.8)
+    longer = answer(dataclasses.replace(what, depth=5))
+    assert longer.expected_tokens == pytest.approx(1 + 0.8 + 0.4 + 0.1 + 0.025 + 0.00625)
+    assert longer.approximate
+    assert answer(dataclasses.replace(what, acceptance=0.6)) == answer(TYPED)
+    # It lays itself over what was measured; the cost stays.
+    live = answer(dataclasses.replace(LIVE, conditional=(0.8, 0.5, 0.25)))
+    assert live.expected_tokens == found.expected_tokens
+    assert near(live.round_ms, 110.0, 110.0)
+
+
+def test_the_constant_beside_what_was_measured() -> None:
+    assert near(answer(at_constant(LIVE)).round_ms, 50 + 33.0, 50 + 33.0)
+    with_profile = dataclasses.replace(LIVE, profile=PROFILE)
+    assert answer(at_constant(with_profile)) == answer(at_constant(LIVE))
+    unknown = dataclasses.replace(LIVE, target_step_ms=UNKNOWN)
+    assert answer(at_constant(unknown)).rate_tok_s is None
 
 
 def test_an_impossible_mean_length_is_kept_where_it_was_measured_and_carried_nowhere() -> None:

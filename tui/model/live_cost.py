@@ -1,17 +1,21 @@
 """Costs that a live log shows: verify passes by size, and what is fixed in a round apart from its length.
 
-Everything is running sums of frozen values, so that arms and sources can be merged.
+Everything is made of running sums, so a whole run is told in bounded memory.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from tui.model.cost import CostKey, NoFit, Profile, ProfileError
 
 LEAST_ROUNDS = 20
 """Passes of one size that must be seen before its time enters a profile."""
+LEAST_SIZES = 2
+"""Draft lengths a profile needs: a single one tells what that length costs, and nothing of any other."""
+LEAST_DEVIATION = 0.5
+"""Standard deviation of the draft lengths, tokens, from which fixed cost can be told from cost per token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,77 +37,29 @@ class PassTimes:
         """Standard deviation between observations, weighted by rounds; None for a single one."""
         return math.sqrt(self.squares / self.rounds) if self.observations > 1 else None
 
-    def merged(self, other: PassTimes) -> PassTimes:
-        """Both together (Chan's parallel form)."""
-        rounds = self.rounds + other.rounds
-        delta = other.mean_ms - self.mean_ms
-        return PassTimes(
-            rounds,
-            self.observations + other.observations,
-            self.mean_ms + delta * other.rounds / rounds,
-            self.squares + other.squares + delta * delta * self.rounds * other.rounds / rounds,
-        )
 
+def live_profile(name: str, key: CostKey, passes: dict[int, PassTimes]) -> Profile:
+    """The profile that one setup's log shows, of the sizes seen often enough.
 
-@dataclass(frozen=True, slots=True)
-class LiveProfile:
-    """A profile that builds itself from one setup's log.
-
-    Attributes:
-        key: the setup; never merged with another.
+    Args:
+        name: how it is called on screen.
+        key: the setup; its times hold for no other.
         passes: times by the tokens of the pass, 1 for a plain step, K + 1 for a draft of K.
+
+    Raises:
+        ProfileError: with what is still missing.
     """
-
-    key: CostKey
-    passes: dict[int, PassTimes] = field(default_factory=dict)
-
-    def add(self, n: int, ms: float, rounds: int = 1) -> LiveProfile:
-        """One more observation.
-
-        Args:
-            n: tokens of the pass: drafted + 1, or 1 for a plain step.
-            ms: its time without drafting; a mean when it stands for several rounds.
-            rounds: how many passes it stands for.
-        """
-        seen = PassTimes(rounds, 1, ms)
-        return replace(self, passes=_joined(self.passes, {n: seen}))
-
-    def merged(self, other: LiveProfile) -> LiveProfile:
-        """Both together.
-
-        Raises:
-            ProfileError: when the setups are known to differ, or one knows what the other does not.
-        """
-        differs, unknown = self.key.compare(other.key)
-        told_apart = [*differs, *(d for d in unknown if d.ours != d.theirs)]
-        if told_apart:
-            raise ProfileError(f"another setup: {', '.join(d.field for d in told_apart)} differ")
-        return replace(self, passes=_joined(self.passes, other.passes))
-
-    def profile(self, name: str) -> Profile:
-        """The profile so far, of the sizes seen often enough.
-
-        Raises:
-            ProfileError: with what is still missing.
-        """
-        enough = {n: p for n, p in self.passes.items() if p.rounds >= LEAST_ROUNDS}
-        if 1 not in enough:
-            raise ProfileError(f"no {LEAST_ROUNDS} plain steps seen yet: T(1) is unknown")
-        if len(enough) < 2:
-            raise ProfileError(f"no size of draft seen in {LEAST_ROUNDS} rounds yet")
-        bare = Profile.from_times(name, {n: p.mean_ms for n, p in enough.items()}, self.key)
-        return replace(
-            bare,
-            rounds=tuple(enough[n].rounds for n in bare.batch),
-            spread_ms=tuple(enough[n].spread_ms for n in bare.batch),
-        )
-
-
-def _joined(ours: dict[int, PassTimes], theirs: dict[int, PassTimes]) -> dict[int, PassTimes]:
-    joined = dict(ours)
-    for n, seen in theirs.items():
-        joined[n] = joined[n].merged(seen) if n in joined else seen
-    return joined
+    enough = {n: seen for n, seen in passes.items() if seen.rounds >= LEAST_ROUNDS}
+    if 1 not in enough:
+        raise ProfileError(f"no {LEAST_ROUNDS} plain steps seen yet: T(1) is unknown")
+    if len(enough) < 1 + LEAST_SIZES:
+        raise ProfileError(f"fewer than {LEAST_SIZES} draft lengths seen in {LEAST_ROUNDS} rounds each yet")
+    bare = Profile.from_times(name, {n: seen.mean_ms for n, seen in enough.items()}, key)
+    return replace(
+        bare,
+        rounds=tuple(enough[n].rounds for n in bare.batch),
+        spread_ms=tuple(enough[n].spread_ms for n in bare.batch),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,9 +139,11 @@ class RoundSums:
         """Fixed cost and cost per token by least squares, or why they cannot be told apart."""
         if not self.rounds:
             return NoFit("no rounds yet")
-        if self.longest - self.shortest <= 1e-9 * self.longest:
-            same = f"every round drafted {self.longest:g}"
-            return NoFit(f"{same}: fixed cost and cost per token are told apart only where lengths vary")
+        if math.sqrt(self.length_squares / self.rounds) < LEAST_DEVIATION:
+            alike = f"rounds drafted {self.shortest:.3g} to {self.longest:.3g} tokens"
+            if self.longest - self.shortest <= 1e-9 * self.longest:
+                alike = f"every round drafted {self.longest:g}"
+            return NoFit(f"{alike}: fixed cost and cost per token are told apart only where lengths vary")
         slope = self.products / self.length_squares
         fixed = self.mean_ms - slope * self.mean_length
         fixed_error = slope_error = None

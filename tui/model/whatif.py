@@ -7,7 +7,9 @@ assumed is a band; what was typed, or comes from a profile, is exact at every de
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
+import operator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -74,6 +76,7 @@ class WhatIf:
             the measured depth the measurement stands.
         coverage: share of target passes that had a draft, fraction.
         incumbent_tok_s: what has to be beaten.
+        conditional: h_1, h_2, ... where there is no one p; the last stands for all that follow.
     """
 
     drafter_class: DrafterClass
@@ -86,6 +89,7 @@ class WhatIf:
     incumbent_tok_s: float | None = None
     measured: Measured | None = None
     profile: tuple[float, ...] | None = None
+    conditional: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +150,7 @@ def answer(what: WhatIf, *, depths: tuple[int, ...] = (1, 3, 7)) -> Answer:
     best_depth, best_rate = _best(what, commit)
     return Answer(
         expected_tokens=expected,
-        approximate=what.acceptance is None
-        and what.measured is not None
-        and what.depth != what.measured.depth,
+        approximate=_approximate(what),
         round_ms=round_ms.span,
         rate_tok_s=rate,
         speedup=speedup,
@@ -168,6 +170,14 @@ def rate_of(what: WhatIf) -> Span | None:
     return _rate(what, _commit(what)(what.depth), _mean_pass(what, what.depth).span)
 
 
+def at_constant(what: WhatIf) -> WhatIf:
+    """The same inputs with the usual verify factor of 1.1 in place of all that was measured of it.
+
+    Nobody should act on what comes of this: it is shown beside the measured cost, to tell what that is worth.
+    """
+    return dataclasses.replace(what, verify_factor=Figure(ASSUMED_VERIFY_FACTOR, "typed"), profile=None)
+
+
 def at_factor(what: WhatIf) -> WhatIf:
     """The same inputs with an assumed verify factor taken at its word, at every depth.
 
@@ -184,6 +194,9 @@ def _commit(what: WhatIf) -> Callable[[int], float | None]:
     p, live = what.acceptance, what.measured
     if p is not None:
         return lambda depth: rates.expected_tokens(p, depth)
+    if what.conditional:
+        typed = tuple(itertools.accumulate(what.conditional, operator.mul))
+        return lambda depth: rates.expected_from_curve(typed, depth)
     if live is None:
         return lambda depth: None  # noqa: ARG005
     curve, mean = live.curve, live.mean_accepted_length
@@ -194,6 +207,14 @@ def _commit(what: WhatIf) -> Callable[[int], float | None]:
     return lambda depth: (
         mean if depth == live.depth else None if one_p is None else rates.expected_tokens(one_p, depth)
     )
+
+
+def _approximate(what: WhatIf) -> bool:
+    if what.acceptance is not None:
+        return False
+    if what.conditional:
+        return what.depth > len(what.conditional)
+    return what.measured is not None and what.depth != what.measured.depth
 
 
 def _p_of(commit: float, depth: int) -> float | None:
@@ -212,20 +233,31 @@ def _matching(what: WhatIf) -> Measured | None:
     return live
 
 
+def _untouched(what: WhatIf) -> bool:
+    """Whether no time was typed over the measured ones."""
+    times = (what.target_step_ms, what.draft_step_ms, what.verify_factor)
+    return all(figure.provenance != "typed" for figure in times)
+
+
 def _target_step(what: WhatIf) -> float | None:
     return None if is_upper_bound(what.target_step_ms) else what.target_step_ms.value
 
 
 def _round(what: WhatIf, depth: int) -> _Cost:
     """Time of a round at a depth: from draft and verify pass, else from whole rounds, else from the band."""
+    live, t_s = _matching(what), _target_step(what)
+    if live is not None and live.round_ms is not None and depth == live.depth and _untouched(what):
+        return _Cost(Span.exactly(live.round_ms))
     draft, verify = _draft(what, depth), _verify(what, depth)
     if draft is not None and verify.span is not None:
         return _Cost(Span(draft + verify.span.low, draft + verify.span.high), verify.replaces)
-    live, t_s = _matching(what), _target_step(what)
-    if what.verify_factor.provenance != "typed" and not (what.profile and t_s is not None):
+    priced = what.profile is not None and t_s is not None
+    if what.verify_factor.provenance != "typed":
         if live is not None and live.round_ms is not None:
-            return _around(live.round_ms, live.depth, depth, floor=(t_s or 0.0) + (draft or 0.0))
-        if what.verify_factor.provenance == "assumed" and t_s is not None:
+            pass_ms = (t_s or 0.0) if verify.span is None else verify.span.low
+            around = _around(live.round_ms, live.depth, depth, floor=pass_ms + (draft or 0.0))
+            return _Cost(around.span, _NO_DRAFT_STEP) if priced and around.replaces else around
+        if what.verify_factor.provenance == "assumed" and t_s is not None and not priced:
             return _band(what, draft, t_s)
     if verify.span is None:
         return verify
@@ -262,7 +294,10 @@ def _verify(what: WhatIf, depth: int) -> _Cost:
     if what.profile and t_s is not None and not (at_live and measured is not None):
         if depth < len(what.profile):
             return _Cost(Span.exactly(what.profile[depth] * t_s))
-        return _Cost(None, _BEYOND.format(len(what.profile)))
+        bound = None
+        if measured is not None and live is not None:
+            bound = _around(measured, live.depth, depth, floor=t_s).span
+        return _Cost(bound, _BEYOND.format(len(what.profile)))
     if v.provenance == "typed" and v.value is not None:
         return _Cost(None, _NO_TARGET_STEP) if t_s is None else _Cost(Span.exactly(v.value * t_s))
     if measured is not None and live is not None:
@@ -295,14 +330,17 @@ def _mean_pass(what: WhatIf, depth: int) -> _Cost:
     cost, t_s, c = _round(what, depth), _target_step(what), what.coverage
     if c >= 1.0:
         return cost
+    live = _matching(what)
+    holds = live is not None and live.coverage == c and what.verify_factor.provenance != "typed"
+    whole = live.pass_ms if live is not None and holds and live.round_ms is None else None
+    if live is not None and whole is not None and depth == live.depth and _untouched(what):
+        return _Cost(Span.exactly(whole))
     if t_s is not None:
         if c <= 0.0:
             return _Cost(Span.exactly(t_s))
         if cost.span is not None:
             low, high = (rates.pass_ms(end, c, t_s) for end in (cost.span.low, cost.span.high))
             return _Cost(Span(low, high), cost.replaces)
-    live = _matching(what)
-    holds = live is not None and live.coverage == c and what.verify_factor.provenance != "typed"
     if holds and live is not None and live.pass_ms is not None:
         return _around(live.pass_ms, live.depth, depth, floor=t_s or 0.0)
     return _Cost(None, _NO_TARGET_STEP if t_s is None else cost.replaces)
@@ -342,6 +380,8 @@ def _best(what: WhatIf, commit: Callable[[int], float | None]) -> tuple[int | No
     """The depth with the highest rate, where every depth that can be told at all can be told exactly."""
     best_depth, best_rate = None, None
     for depth in DEPTHS:
+        if what.profile is not None and depth >= len(what.profile) and not _ran_at(what, depth):
+            continue
         cost, expected = _mean_pass(what, depth).span, commit(depth)
         if cost is None or expected is None:
             continue
@@ -351,6 +391,10 @@ def _best(what: WhatIf, commit: Callable[[int], float | None]) -> tuple[int | No
         if best_rate is None or rate > best_rate:
             best_depth, best_rate = depth, rate
     return best_depth, best_rate
+
+
+def _ran_at(what: WhatIf, depth: int) -> bool:
+    return what.measured is not None and what.measured.depth == depth
 
 
 def _head_room(what: WhatIf, expected: float | None, break_even: RootSpan | None) -> Span | None:
