@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner, Result
 
-from tui.commands.cost import command, load_profile
+from tui.commands.cost import command
+from tui.costfile import read_cost
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -261,17 +262,8 @@ def test_outside_text_reaches_the_terminal_harmless(tmp_path: Path) -> None:
 def test_a_saved_answer_is_a_bench_again(bench: str, tmp_path: Path) -> None:
     saved = tmp_path / "saved.json"
     saved.write_text(run(bench, "--json").stdout)
-    profile = load_profile(str(saved))
+    profile = read_cost(str(saved))
     assert profile.name == "bench.jsonl"
-    assert profile.steps == load_profile(bench).steps
+    assert profile.steps == read_cost(bench).steps
     assert profile.target_step_ms == pytest.approx(30.0)
-    assert profile.key == load_profile(bench).key
-
-
-def test_one_profile_is_needed_where_one_is_used(tmp_path: Path) -> None:
-    file = tmp_path / "two.json"
-    file.write_text('{"a": {"relative_cost": [1, 0.6]}, "b": {"relative_cost": [1, 0.7]}}')
-    with pytest.raises(ValueError, match="holds 2 profiles"):
-        load_profile(str(file))
-    with pytest.raises(ValueError, match="No such file"):
-        load_profile(str(tmp_path / "none"))
+    assert profile.key == read_cost(bench).key

@@ -63,6 +63,7 @@ def command(
     Several files overlay.
     """
     from tui.commands.failures import failures
+    from tui.costfile import reason
     from tui.render.cost import report, svg
 
     drafter = _drafter(**given)
@@ -73,7 +74,7 @@ def command(
             try:
                 bench = _read(file)
             except (ValueError, OSError) as error:
-                refused.append({"file": file, "reason": _reason(error)})
+                refused.append({"file": file, "reason": reason(error)})
                 continue
             for note in bench.notes:
                 _say(f"{file}: {note}")
@@ -93,35 +94,13 @@ def command(
         sys.exit(1)
 
 
-def load_profile(path: str) -> Profile:
-    """The one profile in a file, for `--cost FILE`.
-
-    Raises:
-        ValueError: it cannot be read, holds no profile, or several; the message says what to do.
-    """
-    try:
-        profiles = _read(path).profiles
-    except (ValueError, OSError) as error:
-        raise ValueError(f"{path}: {_reason(error)}") from None
-    if len(profiles) > 1:
-        names = "; ".join(profile.name for profile in profiles)
-        raise ValueError(
-            f"{path} holds {len(profiles)} profiles ({names}): give a file with the one that fits"
-        )
-    return profiles[0]
-
-
 def _read(path: str) -> Bench:
+    from tui.costfile import read_bench_file
     from tui.formats.bench import LARGEST_FILE, read_bench
 
     if path == "-":
         return read_bench(sys.stdin.buffer.read(LARGEST_FILE + 1), "stdin")
-    with Path(path).open("rb") as file:
-        return read_bench(file.read(LARGEST_FILE + 1), Path(path).name)
-
-
-def _reason(error: Exception) -> str:
-    return (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
+    return read_bench_file(path)
 
 
 def _say(text: str) -> None:
@@ -140,10 +119,12 @@ def _say_what_drafting_adds(profiles: list[Profile], drafter: dict[str, Any]) ->
 
 
 def _write(path: str, text: str) -> None:
+    from tui.costfile import reason
+
     try:
         Path(path).write_text(text, "utf-8")
     except OSError as error:
-        raise click.ClickException(f"{path}: {_reason(error)}") from None
+        raise click.ClickException(f"{path}: {reason(error)}") from None
 
 
 def _drafter(

@@ -89,11 +89,9 @@ def _inputs(
 
     step, profile = typed(target_step, "--target-step"), None
     if cost is not None:
-        from tui.commands.cost import load_profile
+        from tui.costfile import read_cost
 
-        measured = load_profile(cost)
-        if measured.includes_draft:
-            raise ValueError(f"{cost} times whole rounds, drafting included: measure the target alone")
+        measured = read_cost(cost)
         profile = measured.steps
         if target_step is None and measured.target_step_ms is not None:
             step = Figure(measured.target_step_ms, "measured")

@@ -1,0 +1,45 @@
+"""A profile that verify passes are priced with, out of a file."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tui.costfile import read_cost
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_the_one_profile_of_a_file(tmp_path: Path) -> None:
+    (tmp_path / "costs.txt").write_text("1.0, 0.6, 0.5")
+    assert read_cost(str(tmp_path / "costs.txt")).time_ratio == pytest.approx((1.0, 1.2, 1.5))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"a": {"relative_cost": [1, 0.6]}, "b": {"relative_cost": [1, 0.7]}}', "holds 2 profiles"),
+        (
+            json.dumps({"batch": [1, 2, 3], "ms_per_batch": [20, 30, 35], "includes_draft": True}),
+            "whole rounds",
+        ),
+        ("to be done", "neither a bench result nor a list"),
+        ("", "empty"),
+    ],
+)
+def test_a_file_that_prices_nothing_is_refused_by_name(tmp_path: Path, text: str, said: str) -> None:
+    file = tmp_path / "costs"
+    file.write_text(text)
+    with pytest.raises(ValueError, match=said) as refused:
+        read_cost(str(file))
+    assert str(file) in str(refused.value)
+
+
+def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="No such file"):
+        read_cost(str(tmp_path / "none"))
+    with pytest.raises(ValueError, match="directory"):
+        read_cost(str(tmp_path))
