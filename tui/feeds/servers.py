@@ -1,8 +1,9 @@
 """What may be asked of each kind of server, and in which order.
 
-Nothing is asked that wakes a sleeping model or loads one. llama.cpp: /health, /props, /metrics, /slots; a router:
-its loaded children alone, each with autoload=false. halogen: /health, which pings its engine, then /metrics; its
-/cache holds nothing about drafting and costs the engine an answer, so it is left alone. vLLM, SGLang: /metrics.
+Nothing is asked that wakes a sleeping model or loads one. llama.cpp: /health, /props, /metrics, /slots; of a
+router only its loaded children, each with autoload=false. halogen: /health, which pings its engine, then
+/metrics; /cache says nothing of drafting and costs the engine an answer, so it is left alone. vLLM, SGLang:
+/metrics.
 """
 
 from __future__ import annotations

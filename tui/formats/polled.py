@@ -97,7 +97,7 @@ class PolledServer:
         """Whether differences are much larger than what six digits round away."""
         names = [name for name in _counted(self._counters) if self._counters[name].quantum]
         moved = ((_difference(self._counters, self._base, n), self._counters[n].quantum) for n in names)
-        return all(difference == 0 or difference >= PRECISE * quantum for difference, quantum in moved)
+        return all(difference <= 0 or difference >= PRECISE * quantum for difference, quantum in moved)
 
     def _interval(self, sample: Sample, engine: Engine, counters: Counters) -> Interval:
         rounds, drafted = _whole(counters, self._base, "rounds"), _whole(counters, self._base, "drafted")
