@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
+from textual.command import CommandPalette
 from textual.filter import Monochrome, NoColor
 
 from tui.panels.requests import RequestsPanel
 from tui.panels.whatif import WhatIfPanel
 from tui.render import alerts, plot
 from tui.render.glyphs import ASCII, UNICODE
+from tui.render.text import clean
 from tui.render.themes import COLOURLESS, DARK, load_themes
-from tui.screens.help import HelpScreen
+from tui.screens.help import HelpScreen, key_name
 from tui.screens.incumbent import IncumbentScreen
 from tui.screens.main import MainScreen
 
@@ -111,7 +113,15 @@ class SpectopApp(App[None]):
         self.shown: Snapshot | None = None
         self.paused = False
         self.main = MainScreen(self.glyphs, what_if_only)
+        self._set_colour()
         self._set_themes(theme)
+
+    def _set_colour(self) -> None:
+        """NO_COLOR: what is set but empty asks for nothing, and greys are colours too."""
+        self.no_color = bool(os.environ.get("NO_COLOR"))
+        self._filters = [each for each in self._filters if not isinstance(each, (Monochrome, NoColor))]
+        if self.no_color:
+            self._filters.append(NoColor())
 
     def _set_themes(self, wanted: str | None) -> None:
         for name in list(self.available_themes):
@@ -120,9 +130,6 @@ class SpectopApp(App[None]):
             self.register_theme(theme)
         few = self.console.color_system in (None, "standard")
         self.theme = wanted or (COLOURLESS if self.no_color or few else DARK)
-        if self.no_color:
-            # Textual chose its filter before it knew the theme; greys are colours too.
-            self._filters = [NoColor() if isinstance(f, Monochrome) else f for f in self._filters]
 
     def get_default_screen(self) -> Screen[None]:
         """The main screen."""
@@ -167,8 +174,12 @@ class SpectopApp(App[None]):
     def alert(self, text: str, severity: alerts.Severity) -> None:
         """Tell something that happened, with a toast and the bell."""
         if not self.quiet:
-            self.notify(text, severity=severity, markup=False)
+            self.tell(text, severity)
             self.bell()
+
+    def tell(self, text: str, severity: alerts.Severity = "information") -> None:
+        """A toast; whatever outside text is in it is harmless."""
+        self.notify(clean(text, self.glyphs), severity=severity, markup=False)
 
     def action_pause(self) -> None:
         """Hold the screen still, or let it go on."""
@@ -194,20 +205,29 @@ class SpectopApp(App[None]):
         )
         self.push_screen(HelpScreen(sections))
 
+    def get_key_display(self, binding: Binding) -> str:
+        """Keys by their names on the keyboard, so that footer and help agree and ASCII stays ASCII."""
+        return binding.key_display or key_name(binding.key)
+
+    def action_command_palette(self) -> None:
+        """All commands."""
+        if not isinstance(self.screen, CommandPalette):
+            self.push_screen(CommandPalette(placeholder="words of a command"))
+
     def action_next_theme(self) -> None:
         """The next theme by name."""
         names = sorted(self.available_themes)
         self.theme = names[(names.index(self.theme) + 1) % len(names)]
-        self.notify(f"theme: {self.theme}", markup=False, timeout=2)
+        self.tell(f"theme: {self.theme}")
 
     def action_picture_file(self) -> None:
         """Write the screen as an SVG into the current folder."""
         try:
             path = self.save_screenshot(path=str(Path.cwd()))
         except OSError as error:
-            self.notify(f"no picture: {error}", severity="error", markup=False)
+            self.tell(f"no picture: {error}", "error")
         else:
-            self.notify(f"picture: {path}", markup=False)
+            self.tell(f"picture: {path}")
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:  # noqa: ARG002  # Textual's
         """What the palette offers."""

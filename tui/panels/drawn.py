@@ -81,10 +81,17 @@ class Panel(Drawn, can_focus=True):
         self._retitle(scene)
         super().show(scene)
 
+    def on_resize(self) -> None:
+        """Draw for the new size; a new frame needs its title written anew."""
+        self._retitle(self.scene)
+        super().on_resize()
+
     def _retitle(self, scene: Scene | None) -> None:
         # A frame with corners leaves a space on both sides of its title, a lone rule does not.
         space = "" if self.styles.border_left[0] else " "
-        self.border_title = f"{space}{self.number} {self.title(scene)}{space}"
+        title = f"{space}{self.number} {self.title(scene)}{space}"
+        if title != self.border_title:
+            self.border_title = title
 
     def on_focus(self) -> None:
         """Tell the screen."""

@@ -51,7 +51,7 @@ def notes(view: View | None, *, tall: bool) -> tuple[str, ...]:
     if view is None or view.canary is None:
         return ()
     source, judgement = view.source, view.judgement
-    texts = [source.message if source.state in ("waiting", "failed") else "", view.drift]
+    texts = [source.message if source.state in ("waiting", "failed") else "", view.drift, *view.notes]
     if judgement is not None:
         texts += [judgement.reason if tall and judgement.verdict in _UNDECIDED else "", *judgement.warnings]
     return tuple(text for text in texts if text)
@@ -202,7 +202,9 @@ def _source(scene: Scene, view: View, width: int) -> Content:
     for word, style in _badges(source):
         right += [" ", (word, style)]
     problems = f"  {source.problems} problems" if source.problems else ""
-    right.append((f"  {source.requests} req", ""))
+    if source.running:
+        right.append((f"  {source.running} running", "$muted"))
+    right.append((f"  {source.requests}{'+' if source.unnumbered else ''} req", ""))
     right.append((problems, "$warn"))
     right.append((f"  {numbers.age(source.last_line_age_s)}", "$muted"))
     model = clean(PurePath(source.model or "").name, glyphs, 60)

@@ -9,7 +9,9 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.keys import key_to_character
 from textual.screen import Screen
-from textual.widgets import Footer, Static
+from textual.widgets import Static
+
+from tui.panels.keyline import KeyLine
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -45,7 +47,7 @@ class HelpScreen(Screen[None]):
         yield Static("spectop: keys", classes="page-title", markup=False)
         with VerticalScroll(classes="page"):
             yield Static(self._text(), classes="page-text", markup=False)
-        yield Footer(compact=True, show_command_palette=False)
+        yield KeyLine()
 
     def _text(self) -> Content:
         parts: list[str | tuple[str, str]] = []
@@ -57,7 +59,7 @@ class HelpScreen(Screen[None]):
         return Content.assemble(*parts)
 
 
-def _name(key: str) -> str:
+def key_name(key: str) -> str:
     """A key as it is written on the keyboard."""
     character = key_to_character(key)
     return character if character is not None and character.isprintable() and character != " " else key
@@ -68,5 +70,5 @@ def _rows(bindings: Iterable[BindingType]) -> list[tuple[str, str]]:
     rows: dict[str, tuple[list[str], str]] = {}
     for binding in Binding.make_bindings(bindings):
         keys, _ = rows.setdefault(binding.id or binding.key, ([], binding.tooltip or binding.description))
-        keys.append(_name(binding.key))
+        keys.append(key_name(binding.key))
     return [(" ".join(keys), told) for keys, told in rows.values()]

@@ -60,7 +60,7 @@ class IncumbentScreen(ModalScreen[bool]):
             glyphs: the characters that may be used.
         """
         super().__init__()
-        self._watch, self._index = watch, index
+        self._watch, self._index, self._glyphs = watch, index, glyphs
         self._options: list[Option] = []
         if view is not None and view.canary is not None:
             arm = view.canary
@@ -104,6 +104,6 @@ class IncumbentScreen(ModalScreen[bool]):
         try:
             ask()
         except ValueError as error:
-            self.query_one(".error", Static).update(Content(str(error)))
+            self.query_one(".error", Static).update(Content(clean(str(error), self._glyphs)))
         else:
             self.dismiss(True)

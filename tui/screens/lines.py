@@ -8,8 +8,9 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.screen import Screen
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
+from tui.panels.keyline import KeyLine
 from tui.render.text import clean
 
 if TYPE_CHECKING:
@@ -47,4 +48,4 @@ class LinesScreen(Screen[None]):
         yield Static(self._title, classes="page-title", markup=False)
         with VerticalScroll(classes="page"):
             yield Static(self._text, classes="page-text", markup=False)
-        yield Footer(compact=True, show_command_palette=False)
+        yield KeyLine()

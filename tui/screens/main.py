@@ -9,11 +9,12 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.content import Content
 from textual.screen import Screen
-from textual.widgets import Footer, Input, Static
+from textual.widgets import Input, Static
 
 from tui.model.whatif import WhatIf, answer
 from tui.panels.column import SourceColumn
 from tui.panels.drawn import Panel
+from tui.panels.keyline import KeyLine
 from tui.panels.requests import RequestsPanel
 from tui.panels.whatif import WhatIfPanel
 from tui.render import plot
@@ -144,7 +145,7 @@ class MainScreen(Screen[None]):
         with Container(id="columns"):
             yield from self.columns
         yield Static(id="too-small", markup=False)
-        yield Footer(compact=True, show_command_palette=False)
+        yield KeyLine()
 
     def on_mount(self) -> None:
         """The pane alone has the whole screen."""
@@ -161,6 +162,7 @@ class MainScreen(Screen[None]):
             paused: finished requests since the screen was paused; None while it is not.
         """
         self.shown, self.paused = snapshot, paused
+        self.current = min(self.current, max(0, self._sources - 1))
         self.redraw()
 
     def redraw(self) -> None:

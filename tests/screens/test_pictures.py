@@ -1,0 +1,76 @@
+"""The screen as pictures. Made with one release of Textual: another may draw its own parts differently."""
+
+from collections.abc import Callable
+
+import pytest
+import textual
+from textual.pilot import Pilot
+
+from tests.screens.test_app import alone
+from tests.snapshots import FakeWatch, head, hostile, no_incumbent, nothing_known, view
+from tui.app import SpectopApp
+
+pytestmark = pytest.mark.skipif(
+    textual.__version__ != "8.2.8", reason="the pictures were made with Textual 8.2.8"
+)
+STATES = {
+    "loss": (view(),),
+    "no_incumbent": (no_incumbent(),),
+    "unknown": (nothing_known(),),
+    "head": (head(),),
+    "two_sources": (view(), head()),
+    "hostile": (hostile(),),
+}
+Compare = Callable[..., bool]
+
+
+async def settled(pilot: Pilot[None]) -> None:
+    """The footer and the pictures come after the first paint."""
+    await pilot.pause(0.3)
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_main(state: str, snap_compare: Compare) -> None:
+    assert snap_compare(SpectopApp(FakeWatch(*STATES[state])), terminal_size=(80, 24), run_before=settled)
+
+
+@pytest.mark.parametrize("state", ["loss", "no_incumbent", "unknown"])
+def test_large(state: str, snap_compare: Compare) -> None:
+    assert snap_compare(SpectopApp(FakeWatch(*STATES[state])), terminal_size=(120, 40), run_before=settled)
+
+
+def test_two_sources_side_by_side(snap_compare: Compare) -> None:
+    assert snap_compare(SpectopApp(FakeWatch(view(), head())), terminal_size=(200, 60), run_before=settled)
+
+
+def test_ascii(snap_compare: Compare) -> None:
+    assert snap_compare(SpectopApp(FakeWatch(view()), ascii=True), terminal_size=(80, 24), run_before=settled)
+
+
+@pytest.mark.parametrize("theme", ["light", "colour-blind", "high-contrast", "ansi"])
+def test_themes(theme: str, snap_compare: Compare) -> None:
+    assert snap_compare(
+        SpectopApp(FakeWatch(view()), theme=theme), terminal_size=(80, 24), run_before=settled
+    )
+
+
+def test_what_if_alone(snap_compare: Compare) -> None:
+    assert snap_compare(alone(), terminal_size=(80, 24), run_before=settled)
+
+
+@pytest.mark.parametrize(
+    ("name", "keys"),
+    [
+        ("levers moved", ["5", "K", "K", "P", "down"]),
+        ("rate zoomed", ["4", "z"]),
+        ("requests", ["6", "down"]),
+        ("help", ["question_mark"]),
+        ("incumbent", ["b"]),
+    ],
+)
+def test_after_keys(name: str, keys: list[str], snap_compare: Compare) -> None:
+    async def pressed(pilot: Pilot[None]) -> None:
+        await pilot.press(*keys)
+        await settled(pilot)
+
+    assert snap_compare(SpectopApp(FakeWatch(view())), terminal_size=(80, 24), run_before=pressed)
