@@ -125,6 +125,9 @@ class Connection:
                     break
                 await response.aclose()
                 response = await self._client.send(self._redirected(response), stream=True)
+            else:
+                await response.aclose()
+                raise TroubleError("it sends on and on")
             body = await _body(response)
         except httpx.TimeoutException:
             raise SlowError("it gives no answer in time") from None

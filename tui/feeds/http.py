@@ -13,7 +13,7 @@ from tui.feeds.servers import Asker, recognise
 from tui.formats.events import harmless
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 
     from tui.formats.sample import Sample
 
@@ -61,7 +61,7 @@ class HttpFeed:
         self._live = False
         self._note = ""
 
-    async def read(self) -> AsyncIterator[Sample | Notice]:
+    async def read(self) -> AsyncGenerator[Sample | Notice, None]:
         """Yield samples and notices; ends only where asking again is of no use."""
         tries, told = 0, ""
         yield self._notice("waiting", "is asked what it is")
