@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from tui.model.comparison import Basis
+    from tui.model.cost import Profile
     from tui.recorder import Recorder
     from tui.session.snapshot import Snapshot, State
 
@@ -210,6 +211,10 @@ class Watch:
             ValueError: with words for people.
         """
         self.session.choose(read_incumbent(text, self._basis, self.session.policy))
+
+    def set_cost(self, cost: Profile | None) -> None:
+        """Price verify passes with a profile; None takes it away."""
+        self.session.price(cost)
 
     def freeze_incumbent(self, view: int) -> None:
         """The present arm of a view becomes the incumbent.

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
     from tui.model.comparison import Basis
+    from tui.model.cost import Profile
     from tui.session.incumbent import Choice
     from tui.session.snapshot import Snapshot, State
 
@@ -238,6 +239,11 @@ class Replay:
         self._freezes.clear()
         self._rewind()
         self._catch_up()
+
+    def set_cost(self, cost: Profile | None) -> None:
+        """Price verify passes with a profile, wherever the replay stands; None takes it away."""
+        self._policy = dataclasses.replace(self._policy, cost=cost)
+        self.session.price(cost)
 
     def freeze_incumbent(self, view: int) -> None:
         """The present arm of a view becomes the incumbent from this place on.

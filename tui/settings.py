@@ -16,6 +16,7 @@ import click
 from tui.commands.values import FRACTION, PERCENT, Concurrency
 
 if TYPE_CHECKING:
+    from tui.model.cost import Profile
     from tui.session.session import Policy
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -57,6 +58,11 @@ JUDGING = (
         show_default=True,
         metavar="match|alone|any|N",
         help="Which requests are compared, by how many ran at once.",
+    ),
+    _option(
+        "--cost",
+        type=click.Path(exists=True, dir_okay=False),
+        help="A batch bench of the target: what a verify pass costs at depths that did not run.",
     ),
     _option(
         "--min-requests",
@@ -141,7 +147,11 @@ def known_settings() -> set[str]:
 
 
 def policy_of(settings: dict[str, Any]) -> Policy:
-    """How the options say that requests are read and judged."""
+    """How the options say that requests are read and judged.
+
+    Raises:
+        click.BadParameter: the file of a cost profile holds none that can be used; the message says why.
+    """
     from tui.model.comparison import Rules
     from tui.session.session import Policy
 
@@ -152,7 +162,17 @@ def policy_of(settings: dict[str, Any]) -> Policy:
         warm_up=settings["warm_up"],
         depth=settings["depth"],
         drafter_class=settings["drafter_class"],
+        cost=None if settings["cost"] is None else _cost(settings["cost"]),
     )
+
+
+def _cost(path: str) -> Profile:
+    from tui.costfile import read_cost
+
+    try:
+        return read_cost(path)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--cost") from None
 
 
 def load_config(path: Path, known: set[str]) -> dict[str, Any]:

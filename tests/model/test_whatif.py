@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui.model.figures import DrafterClass, Figure, RootSpan, Span
-from tui.model.whatif import ASSUMED_VERIFY_FACTOR, Measured, WhatIf, answer, at_constant, at_factor, rate_of
+from tui.model.whatif import ASSUMED_VERIFY_FACTOR, Measured, WhatIf, answer, at_factor, predicted, rate_of
 
 INF = math.inf
 
@@ -320,11 +320,16 @@ def test_a_chance_for_each_position_replaces_the_one_p() -> None:
 
 
 def test_the_constant_beside_what_was_measured() -> None:
-    assert near(answer(at_constant(LIVE)).round_ms, 50 + 33.0, 50 + 33.0)
+    tokens = 1000 * (0.99 * 2.25 + 0.01)
+    constant, measured_rate = (
+        tokens / (0.99 * (3 * 17 + v * 30) + 0.01 * 30) for v in (ASSUMED_VERIFY_FACTOR, 2.0)
+    )
     with_profile = dataclasses.replace(LIVE, profile=PROFILE)
-    assert answer(at_constant(with_profile)) == answer(at_constant(LIVE))
-    unknown = dataclasses.replace(LIVE, target_step_ms=UNKNOWN)
-    assert answer(at_constant(unknown)).rate_tok_s is None
+    for what in (LIVE, with_profile):
+        assert near(predicted(what, ASSUMED_VERIFY_FACTOR), constant, constant)
+        assert near(predicted(what, 2.0), measured_rate, measured_rate)
+    assert predicted(dataclasses.replace(LIVE, target_step_ms=UNKNOWN), 1.1) is None
+    assert predicted(ROUND_ONLY, 1.1) is None
 
 
 def test_an_impossible_mean_length_is_kept_where_it_was_measured_and_carried_nowhere() -> None:

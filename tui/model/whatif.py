@@ -170,12 +170,20 @@ def rate_of(what: WhatIf) -> Span | None:
     return _rate(what, _commit(what)(what.depth), _mean_pass(what, what.depth).span)
 
 
-def at_constant(what: WhatIf) -> WhatIf:
-    """The same inputs with the usual verify factor of 1.1 in place of all that was measured of it.
+def predicted(what: WhatIf, verify_factor: float) -> Span | None:
+    """The rate as the model has it from t_s, d_s and a verify factor, whatever was measured of a round.
 
-    Nobody should act on what comes of this: it is shown beside the measured cost, to tell what that is worth.
+    With 1.1 it is what is commonly expected. Nobody should act on that: it stands beside the same with the
+    measured factor, to tell what measuring is worth.
     """
-    return dataclasses.replace(what, verify_factor=Figure(ASSUMED_VERIFY_FACTOR, "typed"), profile=None)
+    step = what.draft_step_ms
+    by_model = dataclasses.replace(
+        what,
+        verify_factor=Figure(verify_factor, "typed"),
+        draft_step_ms=step if step.value is None else Figure(step.value, "typed"),
+        profile=None,
+    )
+    return rate_of(by_model)
 
 
 def at_factor(what: WhatIf) -> WhatIf:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING
 
 from tui.model.comparison import RateSums, Stratum, stratum_of
+from tui.session.costs import Costs
 from tui.session.sums import Sums, accepted_in
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ class Arm:
         all, alone, overlap_unknown: sums over all requests, those that ran alone, those of which the log
             cannot tell.
         counted: sums over the intervals of the server's own counters, never added to those of requests.
+        costs: of rounds and verify passes by draft length, over the requests that ran alone.
         cancelled: requests cancelled before they finished, which no other number here holds.
         decode, delivered: sums for the comparison by stratum, warm-up and short answers left out.
         past, past_choice: the ratio's history by requests, and what it was held against.
@@ -95,6 +97,7 @@ class Arm:
     alone: Sums = field(default_factory=Sums)
     overlap_unknown: Sums = field(default_factory=Sums)
     counted: Sums = field(default_factory=Sums)
+    costs: Costs = field(default_factory=Costs)
     cancelled: int = 0
     shared: int = 0
     decode: dict[Stratum, RateSums] = field(default_factory=dict)
@@ -124,6 +127,7 @@ class Arm:
             self.overlap_unknown.add(request)
         elif request.concurrency == 1:
             self.alone.add(request)
+            self.costs.add(request)
         else:
             self.shared += 1
         if request.drafter is not None:

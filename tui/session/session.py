@@ -15,6 +15,7 @@ from tui.session.views import Row, SourceFacts, SourceView
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from tui.model.cost import Profile
     from tui.model.figures import DrafterClass
 
 
@@ -25,6 +26,7 @@ class Policy:
     Attributes:
         warm_up: requests after a server start that the comparison leaves out.
         depth, drafter_class: what the operator says where the log is silent.
+        cost: the profile that verify passes are priced with, as the operator gave it.
         stale_after_s: silence after which a source is called stale.
     """
 
@@ -33,6 +35,7 @@ class Policy:
     warm_up: int = 1
     depth: int | None = None
     drafter_class: DrafterClass | None = None
+    cost: Profile | None = None
     stale_after_s: float = 30.0
 
 
@@ -64,7 +67,7 @@ class _Source:
     last_line_at: float | None = None
     changes: int = 0
     view: View | None = None
-    made_of: tuple[int, Choice | None] | None = None
+    made_of: tuple[int, Choice | None, Policy] | None = None
 
 
 class Session:
@@ -123,6 +126,10 @@ class Session:
         """Set what canaries are held against."""
         self.choice = choice
 
+    def price(self, cost: Profile | None) -> None:
+        """Set the profile that verify passes are priced with; None takes it away."""
+        self.policy = replace(self.policy, cost=cost)
+
     def freeze(self, view: int) -> None:
         """The present arm of a view becomes the incumbent; what comes after it is the canary.
 
@@ -162,7 +169,7 @@ class Session:
 
     def _view(self, source: _Source, now: float) -> View:
         facts = self._facts(source, now)
-        made_of = (source.changes, self.choice)
+        made_of = (source.changes, self.choice, self.policy)
         if source.view is None or source.made_of != made_of:
             source.view = SourceView(facts, self.policy, self.choice).view()
             source.made_of = made_of

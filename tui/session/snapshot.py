@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tui.formats.events import Request
     from tui.model.acceptance import Acceptance
     from tui.model.comparison import Basis, Judgement
+    from tui.model.cost import Profile
     from tui.model.figures import DrafterClass, Figure
     from tui.model.whatif import WhatIf
 
@@ -177,6 +178,23 @@ class HistoryPoint:
 
 
 @dataclass(frozen=True, slots=True)
+class VerifyCost:
+    """What a verify pass costs by its size.
+
+    Attributes:
+        typed: given by the operator, which goes before what grew from the arm's own requests.
+        doubts: why it may not hold here, in words.
+        untold: parts of its setup that cannot be compared with the server's: server, model, device, build,
+            context.
+    """
+
+    profile: Profile
+    typed: bool
+    doubts: tuple[str, ...] = ()
+    untold: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class View:
     """One source as the screen shows it.
 
@@ -189,6 +207,8 @@ class View:
         incumbent: what this source is held against.
         notes: what must be known of the numbers, for people.
         drift: what moved the canary's rate of late, in words; empty when nothing did.
+        cost: what verify passes are priced with at depths that were not measured.
+        fixed_cost: what a round costs whatever its depth, in words; empty where no such cost shows.
     """
 
     source: SourceState
@@ -205,6 +225,8 @@ class View:
     incumbent: Incumbent | None = None
     drift: str = ""
     notes: tuple[str, ...] = ()
+    cost: VerifyCost | None = None
+    fixed_cost: str = ""
 
 
 @dataclass(frozen=True, slots=True)

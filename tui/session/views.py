@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from tui.model.comparison import ArmSums, Judgement, TypedRate, judge
 from tui.model.figures import Figure
-from tui.model.whatif import ASSUMED_VERIFY_FACTOR, Measured, WhatIf
+from tui.model.live_cost import PassTimes
 from tui.session.arms import NOW, Arm, ArmKey, Checkpoint, Identity, acceptance_of, commit_of, decode_rate
+from tui.session.costs import held_against, key_of
 from tui.session.incumbent import Choice, DrafterArm, EarlierArm, FrozenArm
+from tui.session.inputs import what_if
 from tui.session.intervals import beyond_log, interval_view, rate_note, with_counters, without_requests
-from tui.session.intervals import coverage as counted_coverage
-from tui.session.intervals import step_times as unknown_step_times
 from tui.session.measures import (
     acceptance,
     class_of,
@@ -32,6 +32,7 @@ from tui.session.snapshot import (
     RequestRow,
     SourceState,
     State,
+    VerifyCost,
     View,
 )
 from tui.session.windows import drift_of, per_second, round_of, window
@@ -134,16 +135,38 @@ class SourceView:
     @cached_property
     def target_step_ms(self) -> Figure:
         """t_s: from the incumbent when it does not draft, else from another such arm of this source."""
-        arms = [self.incumbent_arm, *self.facts.arms]
-        for arm in arms:
+        arm = self._plain_arm
+        if arm is None:
+            return Figure.unknown("no stretch without drafting seen")
+        sums, note = arm.step_sums
+        if not sums.steps:
+            return Figure.unknown("shared: no request without drafting ran alone")
+        return Figure(sums.decode_ms / sums.steps, "measured", note)
+
+    @cached_property
+    def _plain_arm(self) -> Arm | None:
+        """The arm whose plain steps tell t_s, or would if any of its requests had run alone."""
+        for arm in [self.incumbent_arm, *self.facts.arms]:
             if arm is None or arm.drafts or (arm is self.canary_arm and arm.identity.spec_types):
                 continue
-            sums, note = arm.step_sums
-            if sums.steps:
-                return Figure(sums.decode_ms / sums.steps, "measured", note)
-            if arm.shared:
-                return Figure.unknown("shared: no request without drafting ran alone")
-        return Figure.unknown("no stretch without drafting seen")
+            if arm.step_sums[0].steps or arm.shared:
+                return arm
+        return None
+
+    def _cost(self, canary: Arm) -> VerifyCost | None:
+        """What a verify pass costs by its size: as the operator gave it, else as the log shows."""
+        if self.policy.cost is not None:
+            kind = class_of(canary, self.policy.drafter_class)
+            factor = step_times(canary, self.target_step_ms, kind).verify_factor
+            return held_against(self.policy.cost, canary, factor)
+        plain = self._plain_arm
+        if plain is None or not plain.alone.steps:
+            return None
+        step = PassTimes(plain.alone.steps, 1, plain.alone.decode_ms / plain.alone.steps)
+        k = depth(canary, self.policy.depth)
+        deepest = int(k.value) if k.value is not None and k.provenance != "derived" else None
+        grown = canary.costs.profile(key_of(canary), step, deepest)
+        return None if grown is None else VerifyCost(grown, typed=False)
 
     def label_of(self, arm: Arm) -> str:
         """How an arm is named on screen."""
@@ -157,6 +180,7 @@ class SourceView:
         """Everything shown of this source."""
         canary = self.canary_arm
         incumbent = self._incumbent()
+        cost = None if canary is None else self._cost(canary)
         shown = None if canary is None else self._arm_view(canary, incumbent)
         judgement = None if canary is None or incumbent is None else self._judgement(canary)
         beaten = self.incumbent_arm
@@ -173,7 +197,9 @@ class SourceView:
             ratio=None if judgement is None else judgement.ratio,
             basis="decode" if incumbent is None else incumbent.basis,
             judgement=judgement,
-            what_if=None if canary is None else self._what_if(canary, incumbent),
+            what_if=None
+            if canary is None
+            else what_if(canary, self.target_step_ms, incumbent, cost, self.policy),
             in_flight=tuple(
                 InFlight(p.stream, p.slot, p.task, p.tokens, p.rate_tok_s, p.rate_recent_tok_s)
                 for p in self.facts.in_flight
@@ -184,6 +210,8 @@ class SourceView:
             incumbent=incumbent,
             drift="" if canary is None else drift_of(canary),
             notes=() if canary is None else self._notes(canary),
+            cost=cost,
+            fixed_cost="" if canary is None else canary.costs.fixed(self.target_step_ms),
         )
 
     def _notes(self, canary: Arm) -> tuple[str, ...]:
@@ -306,41 +334,6 @@ class SourceView:
             commits=tuple(commit_of(r) for r in recent),
         )
         return with_counters(view, self.counted(arm), arm.engine)
-
-    def _what_if(self, arm: Arm, incumbent: Incumbent | None) -> WhatIf | None:
-        sums, _ = arm.step_sums
-        if not sums.requests:
-            sums = arm.counted if arm.interval_only else arm.all
-        steps = step_times(arm, self.target_step_ms, class_of(arm, self.policy.drafter_class))
-        if arm.interval_only:
-            steps = unknown_step_times(self.target_step_ms)
-        k = depth(arm, self.policy.depth)
-        kind = class_of(arm, self.policy.drafter_class) or "plain"
-        share = counted_coverage(sums, arm.engine) if arm.interval_only else coverage(sums)
-        configured = max(1, round(k.value)) if k.value is not None else 1
-        curve = tuple(c / sums.position_rounds for c in sums.reached) if sums.position_rounds else None
-        verify = steps.verify_factor
-        if verify.value is None and not sums.rounds and self.target_step_ms.value is not None:
-            verify = Figure(ASSUMED_VERIFY_FACTOR, "assumed", "no round measured")
-        return WhatIf(
-            drafter_class=kind,
-            depth=configured,
-            target_step_ms=steps.target_step_ms,
-            draft_step_ms=steps.draft_step_ms,
-            verify_factor=verify,
-            coverage=1.0 if share.value is None else share.value,
-            incumbent_tok_s=None if incumbent is None else incumbent.decode_tok_s,
-            measured=Measured(
-                depth=configured,
-                round_ms=steps.round_ms.value,
-                draft_ms=steps.draft_ms.value,
-                mean_accepted_length=mean_accepted_length(sums).value,
-                curve=curve,
-                pass_ms=steps.pass_ms.value,
-                coverage=share.value,
-                drafter_class=kind,
-            ),
-        )
 
     def _judgement(self, arm: Arm) -> Judgement | None:
         return self._judge(ArmSums(arm.decode, arm.delivered, arm.left_out))
