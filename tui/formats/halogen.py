@@ -58,6 +58,7 @@ class HalogenStream:
 
     starting = False
     serving = True
+    quoting = False
 
     def __init__(self, source: str, stream: str | None) -> None:
         """Start with nothing known.
@@ -109,14 +110,14 @@ class HalogenStream:
         elif said and (found := _VERSION.match(message)):
             self._pending = {**(self._pending or {}), "build": found[1]}
             self._ready(line, out)
-        elif any(form.ends_inside(message) for form in _HEAD_CUT) and " " in message.strip():
+        elif not said and " tok in " not in text:
+            return False
+        elif any(form.ends_inside(message) for form in _HEAD_CUT) and " " in message:
             self._problem(line, "cut", out)
         elif _LIKE_HEAD.match(message):
             self._problem(line, "renamed", out)
         elif " tok in " in text:
             self.refuse(line, out)
-        else:
-            return said is not None
         return True
 
     def refuse(self, line: Line, out: list[Event]) -> None:

@@ -18,7 +18,7 @@ _DEEPEST = 8
 _PATIENCE = 4096
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
-_OWN = re.compile(r"(\d{1,9}\.\d\d\.\d{3}\.\d{3}) (?:[IWED] )?")
+_OWN = re.compile(r"(\d{1,9}\.\d\d\.\d{3}\.\d{3}) (?:([IWED]) )?")
 _PORT = re.compile(r"\[ *(\d{1,5})\] ?")
 _STAMP = re.compile(
     r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?(Z|[+-]\d\d:?\d\d)?"
@@ -42,10 +42,10 @@ class Line:
         offset: where the line starts in its source, bytes.
         clock: the server's own clock as printed, or whole microseconds.
         prefixed: whether the server's own clock or level was before the text.
+        debug: whether the server's own level says so; such lines can hold users' text.
         stream: port, container or unit names that were before it, outermost first, joined by "/".
         shape: the wrappers that were before it, outermost first, a letter each.
         time: seconds since the epoch, from the innermost stamp of a wrapper.
-        quoting: whether this source has printed debug lines before, which can hold users' text.
         tagless: whether this source has shown no tag or prefix of llama.cpp before.
     """
 
@@ -53,10 +53,10 @@ class Line:
     offset: int
     clock: str | None = None
     prefixed: bool = False
+    debug: bool = False
     stream: str | None = None
     shape: str = ""
     time: float | None = None
-    quoting: bool = False
     tagless: bool = False
 
     @property
@@ -100,7 +100,7 @@ class Unwrapper:
             if self._waited > _PATIENCE:
                 self.forget()
         elif found := _OWN.match(text):
-            return Line(text[found.end() :], offset, found[1], True)
+            return Line(text[found.end() :], offset, found[1], True, found[2] == "D")
         line = Line(text, offset)
         names: list[str] = []
         depth = 0
@@ -133,7 +133,7 @@ class Unwrapper:
             names.append(found[1])
             line.shape += "c"
         elif text[1:2] == " " and first in "IWED":
-            line.text, line.prefixed = text[2:], True
+            line.text, line.prefixed, line.debug = text[2:], True, first == "D"
             return False
         else:
             return False
@@ -143,6 +143,7 @@ class Unwrapper:
     def _peel_digits(self, line: Line, text: str, names: list[str]) -> bool:
         if found := _OWN.match(text):
             line.text, line.clock, line.prefixed = text[found.end() :], found[1], True
+            line.debug = found[2] == "D"
             return False
         if not (found := _STAMP.match(text)):
             return self._peel_named(line, text, names)
@@ -183,6 +184,7 @@ class Unwrapper:
         elif record.get("type") == "log" and isinstance(record.get("msg"), str):
             inner = _first_line(record["msg"])
             line.prefixed = True
+            line.debug = record.get("level") == "debug"
             if isinstance(clock := record.get("time"), int) and 0 < clock < 10**15:
                 line.clock = str(clock)
         else:

@@ -31,6 +31,7 @@ _KEYWORDS: tuple[bytes, ...] = (
     b"slots are idle",
     b"draft tokens",
     b"send_error",
+    b"request:  {",
     b"new prompt, ",
     b"restored context checkpoint",
     *_START_MARKS,
@@ -45,7 +46,6 @@ _CRI_KEYWORDS = (b" stdout P", b" stderr P")
 _JSON_KEYWORDS = (b'"MESSAGE":[', b'"MESSAGE": [', b'"line-max"', b"CONTAINER_PARTIAL_MESSAGE")
 _DOCKER_PARTIAL = re.compile(rb'(?:[^n]|[^\\]n|\\\\n)", ?"stream": ?"std')
 _CRI = re.compile(rb"\d{4}-\d\d-\d\dT\S+ (?:stdout|stderr) [FP]")
-_QUOTING = (b"D srv ", b"request:  {", b'"level":"debug"')
 _TAGS = re.compile(rb"(?:slot|srv|que|res|spec|cmn) +[\w()]{1,12}: |\d\.\d\d\.\d{3}\.\d{3} [IWED] ")
 
 Dialect = LlamaStream | HalogenStream
@@ -67,7 +67,6 @@ class LogReader:
         self._shapes: set[str] = set()
         self._next = 0
         self._keywords = _KEYWORDS
-        self._quotes_from = math.inf
         self._tags_from = math.inf
 
     def feed(self, data: bytes, offset: int) -> list[Event]:
@@ -119,20 +118,17 @@ class LogReader:
         self._unwrapper.forget()
         self._next = 0
         self._keywords = _KEYWORDS
-        self._quotes_from = self._tags_from = math.inf
+        self._tags_from = math.inf
 
     def _jump(self) -> None:
         """Bytes were left out, before or after what was read."""
         self._unwrapper.forget()
-        self._quotes_from = -1 if self._quotes_from < math.inf else math.inf
         self._tags_from = -1 if self._tags_from < math.inf else math.inf
         for stream in self._streams.values():
             stream.forget()
 
     def _read(self, data: bytes, offset: int, out: list[Event]) -> None:
         """Read the lines that hold a keyword; all of them while a partial record waits for its rest."""
-        if self._quotes_from == math.inf:
-            self._quotes_from = offset + _first(data, _QUOTING)
         if self._tags_from == math.inf and (found := _TAGS.search(data)):
             self._tags_from = offset + found.start()
         partial = self._unwrapper.partial
@@ -164,32 +160,33 @@ class LogReader:
             return
         if not sound:
             self._problem("encoding", text, offset, out)
-        line.quoting = self._quotes_from < offset
         line.tagless = self._tags_from > offset
-        self._hand(line, stream, out)
+        if stream is None or line.shape not in self._shapes:
+            stream = self._admit(line, stream, out)
+        if stream is not None and not stream.read(line, out):
+            dialect = _recognised(line)
+            if dialect is not None and not isinstance(stream, dialect):
+                stream.refuse(line, out)
 
-    def _hand(self, line: Line, stream: Dialect | None, out: list[Event]) -> None:
+    def _admit(self, line: Line, stream: Dialect | None, out: list[Event]) -> Dialect | None:
+        """The stream of a line that comes under a new name or in new wrappers; None where it is not taken.
+
+        Where a server prints users' text, wrappers that were not there before may be part of it.
+        """
         dialect = type(stream) if stream is not None else _recognised(line)
         if dialect is None:
-            return
-        if not self._known_shape(line):
-            dialect(self._source, line.stream).refuse(line, out)
-            return
+            return None
+        if line.shape not in self._shapes:
+            streams = self._streams.values()
+            if any(known.quoting for known in streams) and any(known.serving for known in streams):
+                dialect(self._source, line.stream).refuse(line, out)
+                return None
+            self._shapes.add(line.shape)
         if stream is None:
             if len(self._streams) >= _MOST_STREAMS:
                 self._streams.clear()
             stream = self._streams[line.stream] = dialect(self._source, line.stream)
-        if not stream.read(line, out) and _recognised(line) not in (None, dialect):
-            stream.refuse(line, out)
-
-    def _known_shape(self, line: Line) -> bool:
-        """Whether such wrappers belong to this source: where users' text is printed, new ones are quoted."""
-        if line.shape in self._shapes:
-            return True
-        if line.quoting and any(stream.serving for stream in self._streams.values()):
-            return False
-        self._shapes.add(line.shape)
-        return True
+        return stream
 
     def _starting(self, data: bytes) -> bool:
         return any(stream.starting for stream in self._streams.values()) or any(
@@ -203,11 +200,6 @@ class LogReader:
 def _recognised(line: Line) -> type[Dialect] | None:
     """The dialect that prints such a line."""
     return next((dialect for dialect in (LlamaStream, HalogenStream) if dialect.recognises(line.text)), None)
-
-
-def _first(data: bytes, keywords: tuple[bytes, ...]) -> float:
-    """Where the first of the keywords stands; infinitely far where none does."""
-    return min((at for keyword in keywords if (at := data.find(keyword)) >= 0), default=math.inf)
 
 
 def _line_end(data: bytes, position: int) -> int:

@@ -113,7 +113,7 @@ def finished(known: Known, block: Block, credit: tuple[DrafterShare, ...] | None
     tokens = decode.tokens if decode else None
     drafted, accepted, ratio, mean = _counts(block, credit)
     rounds = _rounds(block, credit, known.depth, drafted, accepted) if drafted is not None else _Rounds()
-    if drafted and accepted and rounds.count and mean is None and block.sound:
+    if accepted is not None and rounds.count and mean is None and block.sound:
         mean = 1 + accepted / rounds.count
     plain = None
     if tokens is not None and accepted is not None and rounds.count is not None:

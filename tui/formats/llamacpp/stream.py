@@ -36,7 +36,11 @@ _CLOCK_SLACK_S = 1.0
 
 
 class LlamaStream:
-    """Reads one stream of llama-server lines; keeps what its next lines need."""
+    """Reads one stream of llama-server lines; keeps what its next lines need.
+
+    Attributes:
+        quoting: it has printed debug lines, which can hold users' text.
+    """
 
     def __init__(self, source: str, stream: str | None) -> None:
         """Start with nothing known.
@@ -55,6 +59,7 @@ class LlamaStream:
         self._prefixed = False
         self._tagged = False
         self._newest: Line | None = None
+        self.quoting = False
 
     @staticmethod
     def recognises(text: str) -> bool:
@@ -106,8 +111,9 @@ class LlamaStream:
             Whether llama-server prints such lines.
         """
         text = line.text
+        self.quoting = self.quoting or line.debug
         if found := TAG.match(text):
-            if line.quoting and self._forged(line):
+            if self.quoting and self._forged(line):
                 self.refuse(line, out)
                 return True
             self._note(line)
@@ -209,7 +215,7 @@ class LlamaStream:
         if self._released is not None and (self._released[0].slot, self._released[0].task) == (slot, task):
             run, self._released = self._released[0], None
         self._end(out)
-        if line.quoting and (run is None or not run.launched):
+        if self.quoting and (run is None or not run.launched):
             self.refuse(line, out)
             return None
         self._works(line, out)
@@ -303,12 +309,14 @@ class LlamaStream:
         if rest.startswith("statistics "):
             self._on_statistics(line, rest, out, tagged=True)
         elif rest == "all slots are idle":
-            if line.quoting and self._forged(line):
+            if self.quoting and self._forged(line):
                 self.refuse(line, out)
                 return
             self._note(line)
             self._end(out)
             self._flight.forget(certain=True)
+        elif rest.startswith("request:  {") or line.text.startswith("que "):
+            self.quoting = True
         elif rest.startswith("task id = ") and ", error: " in rest:
             task = rest.removeprefix("task id = ").partition(",")[0]
             if task.isdecimal() and (run := self._flight.by_task(int(task))):
@@ -317,7 +325,7 @@ class LlamaStream:
             self._on_start(line, line.text, out)
 
     def _on_statistics(self, line: Line, text: str, out: list[Event], *, tagged: bool) -> None:
-        if (self._prefixed and not line.prefixed) or (line.quoting and self._open is None):
+        if (self._prefixed and not line.prefixed) or (self.quoting and self._open is None):
             self.refuse(line, out)
             return
         counted = read_statistics(line, text, self._known.source, tagged=tagged)
@@ -344,7 +352,7 @@ class LlamaStream:
 
     def _on_start(self, line: Line, text: str, out: list[Event]) -> bool:
         if begun := Startup.begins(text, self._startup):
-            if line.quoting and self._prefixed and not line.prefixed:
+            if self.quoting and self._prefixed and not line.prefixed:
                 self.refuse(line, out)
                 return True
             self._end(out)
