@@ -267,3 +267,14 @@ def test_a_depth_that_not_every_drafter_printed_bounds_nothing() -> None:
 def test_nothing_accepted_tells_no_rounds_by_its_mean_length() -> None:
     request = read(one(0, 1, "", drafted=210, accepted=0, rounds=70)).request
     assert (request.rounds, request.rounds_range, request.mean_accepted_length) == (None, None, 1.0)
+
+
+def test_known_rounds_give_the_mean_length_that_is_not_printed() -> None:
+    some = one(
+        0, 1, counters("draft-mtp", 1, 40, 118, 60, 800.5), drafted=118, accepted=60, rounds=40, mean=False
+    )
+    none = one(
+        0, 1, counters("draft-mtp", 1, 40, 118, 0, 800.5), drafted=118, accepted=0, rounds=40, mean=False
+    )
+    assert read(some).request.mean_accepted_length == 2.5
+    assert read(none).request.mean_accepted_length == 1.0

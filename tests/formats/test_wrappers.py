@@ -210,3 +210,21 @@ def test_journald_parts_are_joined() -> None:
 def test_records_of_another_shape_are_passed_over(record: str) -> None:
     reader = LogReader("test.log", now=lambda: NOW)
     assert reader.feed(f'{record} serve_api: "MESSAGE":[ draft acceptance\n'.encode(), 0) == []
+
+
+def test_a_level_without_a_clock_is_no_part_of_the_line() -> None:
+    log = "".join(line[line.index(" I ") + 1 :] + "\n" for line in LLAMA.splitlines())
+    assert log.startswith("I slot")
+    request = read(log).request
+    assert (request.tokens, request.clock_s) == (101, None)
+
+
+def test_prefixes_and_timestamps_may_be_off() -> None:
+    log = "".join(line[line.index(" I ") + 3 :] + "\n" for line in LLAMA.splitlines())
+    assert log.startswith("slot")
+    assert read(log).request.accepted == 30
+
+
+def test_a_partial_record_whose_rest_never_comes_is_given_up() -> None:
+    log = docker(HALOGEN[:20]) + lines(*["nothing"] * 3000) + docker(HALOGEN[20:]) + docker(HALOGEN)
+    assert [r.tokens for r in read(log).requests] == [101]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 LONGEST = 8192
 """Most characters of a message that are looked at: no known form is longer."""
 _DEEPEST = 8
-_PATIENCE = 4096
+_PATIENCE = 1024
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _OWN = re.compile(r"(\d{1,9}\.\d\d\.\d{3}\.\d{3}) (?:([IWED]) )?")
