@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from tui.formats.events import harmless
 from tui.render import numbers
+from tui.render.costs import cost_words, prediction_words
 from tui.render.report_facts import facts_of, worst
 from tui.render.report_next import measurement
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from tui.model.comparison import Judged, Judgement
     from tui.model.unknowns import Prospect
+    from tui.model.whatif import WhatIf
     from tui.preflight.findings import Finding
     from tui.render.report_facts import BreakEven, Facts, Projection
     from tui.session.snapshot import ArmView, Incumbent, Snapshot, View
@@ -218,14 +220,26 @@ def _break_even(facts: Facts) -> Iterator[Row]:
     if any(each.provenance == "assumed" for each in facts.break_even):
         yield Row("assumed", "round costs as published pairs had them: 1.4 to 3.9 plain steps")
     what = facts.view.what_if
+    if facts.view.cost is not None:
+        yield Row("cost", cost_words(facts.view.cost))
     bounded = any(
         each.provenance == "derived" and each.span is not None and not each.span.exact
         for each in facts.break_even
     )
     if bounded and what is not None and what.measured is not None:
-        yield Row("bounds", f"the cost of a round was measured at K={what.measured.depth} only")
+        yield Row("bounds", _bounds(what, what.measured.depth))
     if facts.view.canary is not None and facts.drafts:
         yield Row("round", _round(facts.view.canary))
+        if words := prediction_words(facts.view):
+            yield Row("by model", words)
+
+
+def _bounds(what: WhatIf, depth: int) -> str:
+    if what.profile is None:
+        return f"the cost of a round was measured at K={depth} only"
+    if what.draft_step_ms.value is None and what.drafter_class != "ngram":
+        return f"the time of a draft is not known but for K={depth}, where the whole round was measured"
+    return f"beyond {len(what.profile)} tokens a pass, where the costs end, by what was measured at K={depth}"
 
 
 def _root(each: BreakEven) -> str:

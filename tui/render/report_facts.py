@@ -193,7 +193,8 @@ def _break_evens(outlook: Outlook) -> list[BreakEven]:
         if span is None:
             span, deeper = outlook.prospect(depth).break_even, False
             provenance = None if span is None else "assumed"
-        sharp = what.verify_factor.provenance == "typed" or what.profile is not None
+        reached = what.profile is not None and depth < len(what.profile)
+        sharp = what.verify_factor.provenance == "typed" or (reached and span is not None and span.exact)
         found.append(BreakEven(what.drafter_class, depth, span, deeper and not sharp, provenance))
     return found
 

@@ -197,7 +197,7 @@ def _cost(facts: Facts, effect: Effect) -> Measurement:
                 f"llama-server ... {flag} {depth} -lv 4 --log-file CANARY.log",
                 f"llama-batched-bench -m TARGET -npp 512 -ntg 64 -npl {_sizes(depth)}"
                 " --output-format jsonl > bench.jsonl",
-                "spectop whatif --cost bench.jsonl",
+                f"spectop report {_source(view)} --incumbent {_incumbent_option(view)} --cost bench.jsonl",
             ),
         )
     return _synthetic(facts, depth, asks, expect)

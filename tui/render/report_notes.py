@@ -44,7 +44,9 @@ def notes(view: View) -> list[str]:
     return [
         *_of_origin(view, arm),
         *([view.drift] if view.drift else []),
+        *view.notes,
         *_of_cost(arm),
+        *_of_profile(view),
         *_of_change(view, arm),
         *_of_requests(requests),
         *_of_source(view),
@@ -79,6 +81,14 @@ def _of_cost(arm: ArmView) -> Iterator[str]:
         )
         accepted = arm.acceptance_ratio.value
         yield f"{words}, or the counters are off" if accepted and accepted > 0.98 else words
+
+
+def _of_profile(view: View) -> Iterator[str]:
+    if view.fixed_cost:
+        yield view.fixed_cost
+    if view.cost is not None:
+        for doubt in view.cost.doubts:
+            yield f"the costs of {view.cost.profile.name} may not hold here: {doubt}"
 
 
 def _of_change(view: View, arm: ArmView) -> Iterator[str]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tui.model.whatif import ASSUMED_VERIFY_FACTOR
+from tui.render.costs import predictions
 from tui.render.report_facts import facts_of, worst
 from tui.render.report_next import measurement
 
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
     from tui.model.figures import Figure, Provenance, RootSpan, Span
     from tui.preflight.findings import Finding
     from tui.render.report_facts import Facts
-    from tui.session.snapshot import ArmView, Snapshot
+    from tui.session.snapshot import ArmView, Snapshot, VerifyCost, View
 
 SCHEMA_VERSION = 1
 SCHEMA = Path(__file__).with_name("report.schema.json")
@@ -94,6 +97,9 @@ def _view_object(facts: Facts, findings: Sequence[Finding] | None) -> dict[str, 
         "canary": None if view.canary is None else _canary(facts, view.canary, origins),
     }
     row.update(_break_even(facts, origins))
+    row["verify_cost"] = None if view.cost is None else _verify_cost(view.cost, origins)
+    row["prediction"] = _prediction(view, origins)
+    row["fixed_cost"] = view.fixed_cost or None
     row["projections"] = [
         {
             "drafter_class": projection.drafter_class,
@@ -236,6 +242,37 @@ def _break_even(facts: Facts, origins: _Origins) -> dict[str, Any]:
         "break_even_class": first,
         "break_even_p": sharp,
         "break_even_p_range": ranges,
+    }
+
+
+def _verify_cost(cost: VerifyCost, origins: _Origins) -> dict[str, Any]:
+    profile = cost.profile
+    origins.came["verify_cost.time_ratio"] = profile.provenance
+    return {
+        "name": profile.name,
+        "given_by": "file" if cost.typed else "log",
+        "batch": list(profile.batch),
+        "time_ratio": list(profile.time_ratio),
+        "rounds": list(profile.rounds) or None,
+        "spread_ms": list(profile.spread_ms) or None,
+        "target_step_ms": origins.known(
+            "verify_cost.target_step_ms", profile.target_step_ms, profile.provenance
+        ),
+        **dataclasses.asdict(profile.key),
+        "doubts": list(cost.doubts),
+        "untold": list(cost.untold),
+    }
+
+
+def _prediction(view: View, origins: _Origins) -> dict[str, float] | None:
+    both = predictions(view)
+    if both is None:
+        return None
+    usual, measured = both
+    return {
+        "usual_verify_factor": ASSUMED_VERIFY_FACTOR,
+        "rate_usual_tok_s": origins.known("prediction.rate_usual_tok_s", usual.low, "assumed"),
+        "rate_measured_tok_s": origins.known("prediction.rate_measured_tok_s", measured.low, "derived"),
     }
 
 
