@@ -196,6 +196,12 @@ class SpectopApp(App[None]):
         dialog = IncumbentScreen(self.watch_sources, index, view, self.glyphs)
         self.push_screen(dialog, lambda is_set: self.take() if is_set else None)
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Without a source there is nothing to pause and nothing to beat."""
+        if self.main.alone is not None and action in ("pause", "incumbent"):
+            return False
+        return super().check_action(action, parameters)
+
     def action_help(self) -> None:
         """All keys."""
         sections = (

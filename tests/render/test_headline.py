@@ -38,8 +38,8 @@ def test_until_there_is_a_judgement_the_ratio_is_not_called_a_verdict() -> None:
 def test_without_an_incumbent_it_says_how_to_set_one() -> None:
     line = first(no_incumbent(), width=120)
     assert line.startswith("no incumbent")
-    assert "b sets what to beat" in line
-    assert "canary.log no drafting #1 is offered" in line
+    assert "b takes canary.log no drafting #1, or sets another" in line
+    assert "b sets what to beat" in first(replace(no_incumbent(), offered=None))
 
 
 def test_a_typed_incumbent_has_no_count() -> None:
@@ -76,7 +76,7 @@ def test_the_reason_is_commit_against_needed_commit() -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"drafted": 0}, "nothing was drafted: these are plain steps"),
+        ({"mean_accepted_length": unknown("nothing drafted")}, "nothing was drafted: these are plain steps"),
         ({"mean_accepted_length": unknown("rounds unknown")}, "unknown: rounds unknown"),
         ({"steps": NO_STEPS}, "its time is unknown: rounds unknown"),
         ({"commit_needed": unknown("no incumbent")}, "a round takes 104 ms and commits 2.42"),

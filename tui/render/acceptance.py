@@ -30,7 +30,7 @@ def draw(scene: Scene, width: int, height: int) -> list[Content]:
     arm = scene.view.canary if scene.view else None
     if arm is None:
         return [line(width, glyphs, ("no finished request yet", "$muted"))]
-    lines = [_p_line(arm, width, glyphs)]
+    lines = _p_lines(arm, width, glyphs)
     tall = height >= 9
     ratio = f"{numbers.percent(arm.acceptance_ratio.value)}"
     trend_width = width - len(ratio) - 15
@@ -51,16 +51,19 @@ def draw(scene: Scene, width: int, height: int) -> list[Content]:
     return lines[:height]
 
 
-def _p_line(arm: ArmView, width: int, glyphs: Glyphs) -> Content:
+def _p_lines(arm: ArmView, width: int, glyphs: Glyphs) -> list[Content]:
+    """P with what is to be said of it; a long reason takes the lines that no bars need."""
     p = arm.acceptance
     said = clean(p.note, glyphs)
     if not said and p.interval is not None and p.point is not None:
         said = f"[{numbers.p(p.interval[0])}, {numbers.p(p.interval[1])}]"
     if not said and p.evidence is not None:
         said = _EVIDENCE[p.evidence]
-    return line(
-        width, glyphs, ("p ", "$muted"), (numbers.acceptance(p), "$draft bold"), (f" {said}", "$muted")
-    )
+    value = numbers.acceptance(p)
+    room = width - len(value) - 3
+    rows = wrapped(said, room, 1 if arm.reached is not None else 3, glyphs)
+    first = line(width, glyphs, ("p ", "$muted"), (value, "$draft bold"), (f" {rows[0]}", "$muted"))
+    return [first, *(line(width, glyphs, (f"{'':>{width - room}}{row}", "$muted")) for row in rows[1:])]
 
 
 def _chosen(positions: int, room: int) -> list[int]:

@@ -69,9 +69,8 @@ def _answer(scene: Scene, view: View, width: int) -> Content:
     if incumbent is None:
         own = numbers.rate(arm.decode_tok_s)
         left: list[Part] = [("no incumbent", "$warn bold"), "  ", (f"{own} tok/s", "$canary bold"), " decode"]
-        left.append(("   b sets what to beat", ""))
-        if view.offered:
-            left.append((f": {clean(view.offered, glyphs)} is offered", "$muted"))
+        offered = f"b takes {clean(view.offered, glyphs)}, or sets another" if view.offered else ""
+        left.append(f"   {offered or 'b sets what to beat'}")
         return split(width, glyphs, left, paused)
     judgement = view.judgement
     if judgement is None:
@@ -121,9 +120,8 @@ def _judged(judgement: Judgement, arm: ArmView) -> list[list[Part]]:
     if judgement.ratio is None:
         pieces.append([(f" {words}", "bold")])
     else:
-        pieces.append(
-            [(f" {numbers.ratio(judgement.ratio)}", "bold"), f" {numbers.interval(judgement.interval)}"]
-        )
+        interval = f" {numbers.interval(judgement.interval)}" if judgement.interval else ""
+        pieces.append([(f" {numbers.ratio(judgement.ratio)}", "bold"), interval])
     pieces.append([f"  {judgement.basis} ", (numbers.rate(own), "$canary bold")])
     pieces.append([" against ", (numbers.rate(beaten), "$incumbent bold"), " tok/s"])
     if judgement.stratum not in (None, "unknown"):
@@ -163,7 +161,7 @@ def _why(view: View, width: int, glyphs: Glyphs, *, tall: bool) -> Content:
 def _reason(arm: ArmView, glyphs: Glyphs) -> list[Part]:
     """From what a round commits against what it must."""
     round_ms, commit, needed = arm.steps.round_ms, arm.mean_accepted_length, arm.commit_needed
-    if not arm.drafted:
+    if commit.value is None and commit.note == "nothing drafted":
         return ["nothing was drafted: these are plain steps"]
     if commit.value is None:
         return [f"what a round commits is unknown: {clean(commit.note, glyphs)}"]
@@ -206,7 +204,8 @@ def _source(scene: Scene, view: View, width: int) -> Content:
         right.append((f"  {source.running} running", "$muted"))
     right.append((f"  {source.requests}{'+' if source.unnumbered else ''} req", ""))
     right.append((problems, "$warn"))
-    right.append((f"  {numbers.age(source.last_line_age_s)}", "$muted"))
+    if source.state != "stale":
+        right.append((f"  {numbers.age(source.last_line_age_s)}", "$muted"))
     model = clean(PurePath(source.model or "").name, glyphs, 60)
     words = [word for word in (server, drafter, model) if word]
     left: list[Part] = [(name, "bold"), *((f"  {word}", "$muted") for word in words)]

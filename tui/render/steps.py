@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tui.render.scene import Scene
     from tui.session.snapshot import ArmView
 
-_LABEL, _VALUE = 9, 7
+_LABEL, _VALUE = 8, 7
 _FASTER = "t_s/d_s"
 PLAIN_NEEDS = "10-50"
 """How much faster than its target a plain drafter must be to pay, by the field's experience."""
@@ -52,11 +52,17 @@ def draw(scene: Scene, width: int, height: int) -> list[Content]:
             line(
                 width,
                 glyphs,
-                ("round now", "$muted"),
+                (f"{'now':<{_LABEL}}", "$muted"),
                 f"{now:>{_VALUE}}",
                 (f" last {arm.now.requests}", "$muted"),
             ),
         ]
+    if scene.view is not None and scene.view.fixed_cost:
+        rows_left = height - len(lines)
+        told = (
+            wrapped(clean(scene.view.fixed_cost, glyphs), width, rows_left, glyphs) if rows_left > 0 else []
+        )
+        lines += [line(width, glyphs, (row, "$muted")) for row in told]
     return lines[:height]
 
 
@@ -68,7 +74,7 @@ def _rows(arm: ArmView) -> list[tuple[str, str, Figure]]:
     times = [whole, ("t_s", steps.target_step_ms), ("draft", steps.draft_ms)]
     times += [("verify", steps.verify_ms), ("d_s", steps.draft_step_ms)]
     rows = [(label, _bounded(numbers.ms(f.value), f), f) for label, f in times]
-    rows.append(("verify v", numbers.factor(steps.verify_factor.value), steps.verify_factor))
+    rows.append(("v", numbers.factor(steps.verify_factor.value), steps.verify_factor))
     faster = steps.target_over_draft
     if faster.value is not None and arm.drafter_class == "plain":
         faster = replace(faster, note=f"needs {PLAIN_NEEDS}")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tui.model.figures import Figure
+from tui.model.steps import UPPER_BOUND, is_upper_bound
 from tui.render import numbers
 from tui.render.levers import LABELS, LeverName, measured_p, value_of
 from tui.render.text import beside, clean, line, wrapped
@@ -103,7 +104,7 @@ def _input(scene: Scene, name: LeverName, cursor: Cursor, glyphs: Glyphs) -> Con
         INPUTS,
         glyphs,
         (f"{pointer}{LABELS[name]:<9}", "bold" if chosen else "$muted"),
-        (f"{value:>7}", style),
+        (f"{value:>7}" if chosen or value != numbers.UNKNOWN else value, style),
         (f" {clean(said, glyphs)}", "$muted"),
     )
 
@@ -154,7 +155,7 @@ def _depth(scene: Scene) -> tuple[str, str]:
 def _said(figure: Figure) -> str:
     if figure.value is None:
         return figure.note
-    return f"{numbers.mark(figure)}, {figure.note}" if figure.note else numbers.mark(figure)
+    return UPPER_BOUND if is_upper_bound(figure) else numbers.mark(figure)
 
 
 def _written(name: LeverName, value: Figure | float | str | None) -> str:
@@ -193,10 +194,12 @@ def _answers(scene: Scene, glyphs: Glyphs, *, roomy: bool) -> list[Content]:
     ]
     rows.append((f"p* K={what.depth}", [(_break_even(scene, what.depth), "$incumbent bold")]))
     best = numbers.UNKNOWN if given.best_depth is None else f"K={given.best_depth}"
-    rows.append(("p - p*", [(numbers.span(given.head_room, _signed), ""), (f"  best {best}", "$muted")]))
+    beside_it = "" if roomy else f"  best {best}"
+    rows.append(("p - p*", [(numbers.span(given.head_room, _signed), ""), (beside_it, "$muted")]))
     rows += [(f"p* K={k}", [(_break_even(scene, k), "")]) for k in _OTHER_DEPTHS if k != what.depth]
-    if roomy and given.best_depth is not None:
-        rows.append(("best", [(f"K={given.best_depth}, {numbers.rate(given.best_rate_tok_s)} tok/s", "")]))
+    if roomy:
+        at_best = f", {numbers.rate(given.best_rate_tok_s)} tok/s" if given.best_depth is not None else ""
+        rows.append(("best", [(best, ""), (at_best, "")]))
     return [line(max(ANSWERS, 28), glyphs, (f"{label:<9}", "$muted"), *parts) for label, parts in rows]
 
 
@@ -233,6 +236,10 @@ def _notes(scene: Scene, cursor: Cursor) -> list[tuple[str, str]]:
     assumed = [LABELS.get(name, name) for name in scene.answer.assumed]  # type: ignore[call-overload]  # any field
     if assumed:
         notes.append((f"assumed: {', '.join(assumed)}", "$warn"))
+    cost = scene.view.cost if scene.view else None
+    if cost is not None:
+        notes += [(doubt, "$warn") for doubt in cost.doubts]
+        notes.append((f"other depths are priced with {cost.profile.name}", "$muted"))
     if scene.answer.replaces:
         notes.append((f"to measure it: {scene.answer.replaces}", "$muted"))
     return notes

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.keys import key_to_character
+from textual.keys import format_key
 from textual.screen import Screen
 from textual.widgets import Static
 
@@ -61,8 +61,8 @@ class HelpScreen(Screen[None]):
 
 def key_name(key: str) -> str:
     """A key as it is written on the keyboard."""
-    character = key_to_character(key)
-    return character if character is not None and character.isprintable() and character != " " else key
+    short = format_key(key)
+    return short if len(short) == 1 and short.isascii() else key
 
 
 def _rows(bindings: Iterable[BindingType]) -> list[tuple[str, str]]:

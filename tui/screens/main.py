@@ -76,13 +76,13 @@ class MainScreen(Screen[None]):
         Binding(
             "space", "app.pause", "pause", id="pause", tooltip="Hold the screen still; collecting goes on"
         ),
-        Binding("6", "panel(6)", "requests", id="panel.6", tooltip="The finished requests"),
         *(
             Binding(
                 str(n), f"panel({n})", name, show=False, id=f"panel.{n}", tooltip=f"Go to the {name} panel"
             )
             for n, name in enumerate(("acceptance", "commit/round", "step times", "rate", "what if"), start=1)
         ),
+        Binding("6", "panel(6)", "requests", id="panel.6", tooltip="The finished requests"),
         Binding(
             "tab", "app.focus_next", "next panel", show=False, id="panel.next", tooltip="Go to the next panel"
         ),
