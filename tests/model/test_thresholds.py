@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui.model.cost import Profile
-from tui.model.thresholds import nearest_flags, reached, thresholds
+from tui.model.figures import Figure
+from tui.model.thresholds import Thresholds, chances, going_on, nearest_flags, reached, thresholds
+from tui.model.whatif import Measured, WhatIf
 
 if TYPE_CHECKING:
     from tui.model.figures import DrafterClass
@@ -147,3 +150,69 @@ def test_the_rule_agrees_with_trying_every_depth(
             assert shares[i - 1] >= one.block - 1e-9
         if i > vector.best_depth and one.depth == vector.best_depth + 1:
             assert max(gains) < 1e-9
+
+
+def measured(value: float) -> Figure:
+    return Figure(value, "measured")
+
+
+LIVE = WhatIf(
+    "plain",
+    2,
+    None,
+    measured(20.0),
+    measured(1.0),
+    measured(1.2),
+    measured=Measured(2, 26.0, 2.0, 2.2, (0.8, 0.4), drafter_class="plain"),
+)
+
+
+def vector_of(what: WhatIf) -> Thresholds:
+    found = going_on(what, JUMP)
+    assert isinstance(found, Thresholds), found
+    return found
+
+
+def test_the_inputs_of_a_what_if_give_the_vector_for_its_drafter() -> None:
+    assert vector_of(LIVE) == thresholds(JUMP, "plain", 0.05, (0.8, 0.5))
+    assert vector_of(dataclasses.replace(LIVE, acceptance=0.9)) == thresholds(JUMP, "plain", 0.05, (0.9,))
+    typed = dataclasses.replace(LIVE, conditional=(0.9, 0.2))
+    assert vector_of(typed) == thresholds(JUMP, "plain", 0.05, (0.9, 0.2))
+    ngram = dataclasses.replace(LIVE, drafter_class="ngram")
+    assert vector_of(ngram) == thresholds(JUMP, "ngram", 0.0, (0.8, 0.5))
+
+
+def test_the_pass_that_was_measured_goes_before_the_profile() -> None:
+    dear = vector_of(dataclasses.replace(LIVE, verify_factor=measured(1.9)))
+    # Two tokens cost .7 more plain steps than the profile says, and their drafting.
+    assert dear.steps[1].alone == pytest.approx((1.9 - 1.1 + 0.05) * dear.speedup)
+    assert dear.best_depth == 1
+    assumed = dataclasses.replace(LIVE, verify_factor=Figure(1.9, "assumed"))
+    assert vector_of(assumed) == vector_of(LIVE)
+
+
+def test_what_must_be_known_first_is_said() -> None:
+    unknown = Figure.unknown("not measured")
+    assert going_on(dataclasses.replace(LIVE, target_step_ms=unknown), JUMP) == "t_s unknown"
+    untimed = dataclasses.replace(LIVE, draft_step_ms=unknown)
+    # The time of a whole draft of two stands in for that of one.
+    assert vector_of(untimed) == vector_of(LIVE)
+    assert going_on(dataclasses.replace(untimed, drafter_class="head"), JUMP) == "d_s unknown"
+    assert going_on(dataclasses.replace(untimed, measured=None), JUMP) == "d_s unknown"
+
+
+@pytest.mark.parametrize(
+    ("live", "expected"),
+    [
+        (Measured(2, curve=(0.8, 0.4)), (0.8, 0.5)),
+        (Measured(3, curve=(0.8, 0.0, 0.0)), (0.8, 0.0)),
+        (Measured(2, mean_accepted_length=1.75), (0.5,)),
+        (Measured(2, mean_accepted_length=1.0), (0.0,)),
+        (Measured(2, mean_accepted_length=3.5), None),
+        (Measured(2), None),
+        (None, None),
+    ],
+)
+def test_chances_come_from_what_is_known(live: Measured | None, expected: tuple[float, ...] | None) -> None:
+    found = chances(WhatIf("plain", 2, measured=live))
+    assert found == (None if expected is None else pytest.approx(expected))

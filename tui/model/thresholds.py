@@ -7,11 +7,13 @@ if sum(a_i..a_j) > rate*(its draft time + T(j + 1) - T(i)), a_i the share of rou
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from tui.model.rates import draft_ms
+from tui.model.rates import draft_ms, solve_acceptance
+from tui.model.steps import is_upper_bound
 from tui.model.whatif import DEPTHS
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
     from tui.model.cost import Profile
     from tui.model.figures import DrafterClass
+    from tui.model.whatif import WhatIf
 
 RateFrom = Literal["best", "typed", "plain"]
 _TINY = 1e-12
@@ -134,6 +137,64 @@ def thresholds(
             )
         )
     return Thresholds(rate, rate_from, best, best is not None and best + 1 not in exact, rates, tuple(steps))
+
+
+def going_on(what: WhatIf, profile: Profile) -> Thresholds | str:
+    """The vector for the inputs of a what-if, at the best rate over all depths that the profile reaches.
+
+    Args:
+        what: the inputs; at the depth that was measured its own verify pass goes before the profile's.
+        profile: the one the inputs are priced with.
+
+    Returns:
+        What must be known first, in words, where something is missing.
+    """
+    step, live = what.target_step_ms, what.measured
+    if step.value is None or is_upper_bound(step):
+        return "t_s unknown"
+    draft = _draft_step(what)
+    if draft is None:
+        return "d_s unknown"
+    if live is not None and what.verify_factor.provenance in ("measured", "derived"):
+        profile = _with_pass(profile, live.depth + 1, what.verify_factor.value)
+    return thresholds(profile, what.drafter_class, draft / step.value, chances(what))
+
+
+def chances(what: WhatIf) -> tuple[float, ...] | None:
+    """h_1, h_2, ... of the inputs: as set, else as measured, else the one p behind a mean length."""
+    if what.acceptance is not None:
+        return (what.acceptance,)
+    if what.conditional:
+        return what.conditional
+    live = what.measured
+    if live is not None and live.curve:
+        pairs = itertools.pairwise((1.0, *live.curve))
+        return tuple(after / before for before, after in itertools.takewhile(lambda pair: pair[0] > 0, pairs))
+    if live is None or live.mean_accepted_length is None:
+        return None
+    root = solve_acceptance(live.mean_accepted_length, live.depth)
+    return None if root == "never" else (0.0,) if root == "always" else (root,)
+
+
+def _draft_step(what: WhatIf) -> float | None:
+    if what.drafter_class == "ngram":
+        return 0.0
+    live = what.measured
+    if what.draft_step_ms.value is not None or live is None or live.draft_ms is None:
+        return what.draft_step_ms.value
+    if live.drafter_class not in (None, what.drafter_class):
+        return None
+    return live.draft_ms / (live.depth if what.drafter_class == "plain" else 1)
+
+
+def _with_pass(profile: Profile, n: int, ratio: float | None) -> Profile:
+    if ratio is None or n > profile.batch[-1]:
+        return profile
+    ratios = {**dict(zip(profile.batch, profile.time_ratio, strict=True)), n: ratio}
+    batch = tuple(sorted(ratios))
+    return dataclasses.replace(
+        profile, batch=batch, time_ratio=tuple(ratios[size] for size in batch), rounds=(), spread_ms=()
+    )
 
 
 def _best_ends(net: list[float]) -> list[int | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tui.model.figures import Figure
@@ -12,6 +13,7 @@ from tui.session.intervals import step_times as unknown_step_times
 from tui.session.measures import class_of, coverage, depth, mean_accepted_length, step_times
 
 if TYPE_CHECKING:
+    from tui.model.cost import Profile
     from tui.session.arms import Arm
     from tui.session.session import Policy
     from tui.session.snapshot import Incumbent, VerifyCost
@@ -24,7 +26,7 @@ def what_if(
 
     Args:
         arm: the canary.
-        target_step: t_s as the log tells it; where it does not, T(1) of a given profile stands in.
+        target_step: t_s as the log tells it.
         incumbent: what has to be beaten.
         cost: the verify cost by size, where there is one.
         policy: what the operator says where the log is silent.
@@ -40,14 +42,13 @@ def what_if(
     share = counted_coverage(sums, arm.engine) if arm.interval_only else coverage(sums)
     configured = max(1, round(k.value)) if k.value is not None else 1
     curve = tuple(c / sums.position_rounds for c in sums.reached) if sums.position_rounds else None
-    step = _target_step(target_step, cost)
     verify = steps.verify_factor
-    if verify.value is None and not sums.rounds and step.value is not None:
+    if verify.value is None and not sums.rounds and target_step.value is not None:
         verify = Figure(ASSUMED_VERIFY_FACTOR, "assumed", "no round measured")
-    return WhatIf(
+    unpriced = WhatIf(
         drafter_class=kind,
         depth=configured,
-        target_step_ms=step,
+        target_step_ms=steps.target_step_ms,
         draft_step_ms=steps.draft_step_ms,
         verify_factor=verify,
         coverage=1.0 if share.value is None else share.value,
@@ -62,13 +63,13 @@ def what_if(
             coverage=share.value,
             drafter_class=kind,
         ),
-        profile=None if cost is None else cost.profile.steps[: DEPTHS[-1] + 1],
     )
+    return unpriced if cost is None else priced(unpriced, cost.profile)
 
 
-def _target_step(measured: Figure, cost: VerifyCost | None) -> Figure:
-    if cost is None or cost.profile.target_step_ms is None:
-        return measured
-    if measured.value is not None and not is_upper_bound(measured):
-        return measured
-    return Figure(cost.profile.target_step_ms, "measured", f"T(1) of {cost.profile.name}")
+def priced(what: WhatIf, cost: Profile) -> WhatIf:
+    """The inputs with a profile; its plain step stands in where t_s is unknown."""
+    step = what.target_step_ms
+    if cost.target_step_ms is not None and (step.value is None or is_upper_bound(step)):
+        step = Figure(cost.target_step_ms, "measured", f"T(1) of {cost.name}")
+    return replace(what, profile=cost.steps[: DEPTHS[-1] + 1], target_step_ms=step)
