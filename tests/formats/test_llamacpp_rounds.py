@@ -278,3 +278,16 @@ def test_known_rounds_give_the_mean_length_that_is_not_printed() -> None:
     )
     assert read(some).request.mean_accepted_length == 2.5
     assert read(none).request.mean_accepted_length == 1.0
+
+
+def test_the_length_of_the_per_position_list_bounds_drafts_but_not_those_of_an_n_gram() -> None:
+    shares = "0.02.000.000 I slot print_timing: id  0 | task 1 |      acc per pos = (0.000, 0.000, 0.000)"
+    for name, expected in (("draft-mtp", (40, 43)), ("ngram-mod", None)):
+        log = lines(
+            launch(0, 1),
+            block(0, 1, drafted=120, accepted=0, rounds=40, tokens=41),
+            shares,
+            counters(name, 9, 900, 2700, 50, 900.0),
+            release(0, 1),
+        )
+        assert read(log).request.rounds_range == expected

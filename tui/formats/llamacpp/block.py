@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from tui.formats.events import DrafterShare, Finish, Request, RoundsFrom
+from tui.formats.events import DrafterShare, Finish, ProblemKind, Request, RoundsFrom
+from tui.formats.llamacpp.lines import is_falling, is_possible, is_unfinished
 from tui.model.rounds import candidate_rounds, fits_mean
 
 if TYPE_CHECKING:
     from tui.formats.llamacpp.counters import Counted
     from tui.formats.llamacpp.flight import Run
-    from tui.formats.llamacpp.lines import DraftCounts, Timing
+    from tui.formats.llamacpp.lines import DraftCounts, Part, Timing
     from tui.formats.prefixes import Line
 
 _MOST_RAW = 40
@@ -48,6 +49,29 @@ class Block:
         if line.clock is not None or self.last.clock is None:
             self.last = line
         self.keep_raw(line)
+
+    def take(self, name: str, value: Part) -> list[ProblemKind]:
+        """Take a part that was read.
+
+        Args:
+            name: which part, an attribute of this block.
+            value: what it says.
+
+        Returns:
+            What is wrong with it; nothing is built on what contradicts itself.
+        """
+        faults: list[ProblemKind] = []
+        setattr(self, name, value)
+        counts = self.drafts if name == "drafts" else None
+        if counts is not None:
+            self.sound = is_possible(counts)
+            faults += [] if self.sound else ["impossible"]
+            faults += [] if not counts.rest else ["cut" if is_unfinished(counts) else "renamed"]
+            self.per_position = counts.per_position or self.per_position
+        if self.per_position and not is_falling(self.per_position):
+            self.per_position = ()
+            faults.append("impossible")
+        return faults
 
     def keep_raw(self, line: Line) -> None:
         """Keep the line as it was printed, up to some number of them."""
@@ -111,8 +135,10 @@ def finished(known: Known, block: Block, credit: tuple[DrafterShare, ...] | None
     """
     run, decode, prompt = block.run, block.decode, block.prompt
     tokens = decode.tokens if decode else None
+    drafter = "+".join(counted.event.drafter or "" for counted in block.statistics) or known.drafter
     drafted, accepted, ratio, mean = _counts(block, credit)
-    rounds = _rounds(block, credit, known.depth, drafted, accepted) if drafted is not None else _Rounds()
+    depth = _depth(block, drafter) or known.depth
+    rounds = _rounds(block, credit, depth, drafted, accepted) if drafted is not None else _Rounds()
     if accepted is not None and rounds.count and mean is None and block.sound:
         mean = 1 + accepted / rounds.count
     plain = None
@@ -121,7 +147,6 @@ def finished(known: Known, block: Block, credit: tuple[DrafterShare, ...] | None
     whole = run.prompt_tokens if run else None
     evaluated = prompt.tokens if prompt else None
     cached = whole - evaluated if whole is not None and evaluated is not None and whole >= evaluated else None
-    names = [counted.event.drafter or "" for counted in block.statistics]
     return Request(
         source=known.source,
         stream=known.stream,
@@ -131,7 +156,7 @@ def finished(known: Known, block: Block, credit: tuple[DrafterShare, ...] | None
         slot=block.slot,
         task=block.task,
         model=known.model,
-        drafter="+".join(names) or known.drafter,
+        drafter=drafter,
         prompt_tokens=whole,
         prompt_evaluated_tokens=evaluated,
         prompt_cached_tokens=cached,
@@ -204,21 +229,27 @@ def _rounds(
         and fits(run.rounds)
     ):
         return _Rounds(run.rounds, None, "per_round_lines")
-    per_position = block.per_position
     left = candidate_rounds(
         drafted=drafted,
         accepted=accepted,
         mean=mean,
         tokens=block.decode.tokens if block.decode else None,
-        depth=len(per_position) if per_position else depth,
-        per_position=per_position,
+        depth=depth,
+        per_position=block.per_position,
     )
     if not left:
         return _Rounds()
     origin: Literal["mean_length"] | None = "mean_length" if mean is not None and accepted > 0 else None
     if len(left) == 1:
-        return _Rounds(left[0], None, origin or "mean_length")
+        return _Rounds(left[0], None, origin)
     return _Rounds(None, (left[0], left[-1]), origin)
+
+
+def _depth(block: Block, drafter: str | None) -> int | None:
+    """Most tokens a draft had, by the per-position list; n-gram drafts can be longer than the list."""
+    if not block.per_position or drafter is None or "ngram" in drafter:
+        return None
+    return len(block.per_position)
 
 
 def _rate(decode: Timing | None) -> float | None:

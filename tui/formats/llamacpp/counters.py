@@ -65,6 +65,10 @@ def read_statistics(line: Line, text: str, source: str, *, tagged: bool) -> Coun
     return Counted(event, every_round=accept is not None and (tagged or mean is not None))
 
 
+_NOTHING = Counted(Statistics(source="", draft_ms=0.0), every_round=True)
+"""The counters of a server that has just started."""
+
+
 class Counters:
     """The last counters of every drafter, of the whole server and of each slot."""
 
@@ -122,31 +126,28 @@ class Counters:
 def _between(
     lines: Sequence[Counted], last: Mapping[str, Counted | None], accepted: int
 ) -> tuple[DrafterShare, ...] | None:
+    """What happened since the last lines, if just one request began since; None else."""
     done = []
     for line in lines:
-        now = line.event
-        name = now.drafter or ""
-        before = last[name]
-        if now.calls_begin == 1:
-            before = None
-        elif before is None or (now.calls_begin or 0) != (before.event.calls_begin or 0) + (
-            now.calls_begin is not None
-        ):
+        now, name = line.event, line.event.drafter or ""
+        before = _NOTHING if now.calls_begin == 1 else last[name]
+        if before is None:
             return None
-        drafted = (now.drafted or 0) - ((before.event.drafted or 0) if before else 0)
-        kept = (now.accepted or 0) - ((before.event.accepted or 0) if before else 0)
-        rounds = line.rounds - (before.rounds if before else 0)
-        if min(drafted, kept, rounds) < 0:
+        then = before.event
+        if now.calls_begin is not None and now.calls_begin != (then.calls_begin or 0) + 1:
             return None
-        spent = None
         # A drafter of the oldest builds evaluates the whole prompt inside its drafting time.
-        if (
-            now.draft_ms is not None
-            and name != "draft"
-            and (before is None or before.event.draft_ms is not None)
-        ):
-            spent = round(now.draft_ms - (before.event.draft_ms or 0 if before else 0), 3)
-        done.append(DrafterShare(drafter=name, rounds=rounds, drafted=drafted, accepted=kept, draft_ms=spent))
+        timed = now.draft_ms is not None and then.draft_ms is not None and name != "draft"
+        share = DrafterShare(
+            drafter=name,
+            rounds=line.rounds - before.rounds,
+            drafted=(now.drafted or 0) - (then.drafted or 0),
+            accepted=(now.accepted or 0) - (then.accepted or 0),
+            draft_ms=round((now.draft_ms or 0) - (then.draft_ms or 0), 3) if timed else None,
+        )
+        if min(share.rounds, share.drafted, share.accepted) < 0:
+            return None
+        done.append(share)
     if lines[0].event.calls_begin is None and sum(share.accepted for share in done) != accepted:
         return None
     return tuple(done)

@@ -131,7 +131,9 @@ def read_acceptance(text: str) -> DraftCounts | None:
     return DraftCounts(number(found[1]), int(found[2]), int(found[3]), mean, per_position, rest)
 
 
-PARTS: dict[str, tuple[str, Callable[[str], Timing | DraftCounts | tuple[float, ...] | None]]] = {
+Part = Timing | DraftCounts | tuple[float, ...]
+
+PARTS: dict[str, tuple[str, Callable[[str], Part | None]]] = {
     "prom": ("prompt", read_prompt),
     "eval": ("decode", read_decode),
     "draf": ("drafts", read_acceptance),

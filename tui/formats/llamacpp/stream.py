@@ -21,9 +21,6 @@ from tui.formats.llamacpp.lines import (
     TAG,
     TOTAL,
     fault,
-    is_falling,
-    is_possible,
-    is_unfinished,
 )
 from tui.formats.llamacpp.startup import Startup
 
@@ -237,36 +234,14 @@ class LlamaStream:
                 return
             self._finish(out)
             block = self._open = Block(block.slot, block.task, line, bare=block.bare)
-        setattr(block, part[0], value)
         block.add(line)
-        if part[0] == "drafts":
-            self._on_drafts(line, block, out)
-        elif part[0] == "per_position":
-            self._on_shares(line, block, out)
+        for kind in block.take(part[0], value):
+            self._problem(line, kind, out)
 
     def _unread(self, line: Line, text: str, out: list[Event]) -> None:
         """Report a line that begins like one of ours and goes on otherwise."""
         if kind := fault(text):
             self._problem(line, kind, out)
-
-    def _on_drafts(self, line: Line, block: Block, out: list[Event]) -> None:
-        """An acceptance line is checked: nothing is built on one that contradicts itself."""
-        counts = block.drafts
-        if counts is None:
-            return
-        if not is_possible(counts):
-            block.sound = False
-            self._problem(line, "impossible", out)
-        if counts.rest:
-            self._problem(line, "cut" if is_unfinished(counts) else "renamed", out)
-        if counts.per_position is not None:
-            block.per_position = counts.per_position
-            self._on_shares(line, block, out)
-
-    def _on_shares(self, line: Line, block: Block, out: list[Event]) -> None:
-        if block.per_position and not is_falling(block.per_position):
-            block.per_position = ()
-            self._problem(line, "impossible", out)
 
     def _on_progress(self, line: Line, slot: int, task: int, rest: str, out: list[Event]) -> None:
         found = GENERATED.match(rest) or DECODED.match(rest)
