@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import sys
+import threading
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Protocol
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 PACE_S = 0.5
 """The screen changes at most this often, whatever the log's rate."""
+GRACE_S = 3.0
+"""How long an orderly end may take after a signal."""
 
 
 class Watching(Protocol):
@@ -139,7 +142,8 @@ class SpectopApp(App[None]):
         """Start to follow, and to look twice a second."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, partial(self.exit, return_code=128 + number))
+            loop.add_signal_handler(number, self._leave, 128 + number)
+        self.app_resume_signal.subscribe(self, lambda _: self.refresh())
         if self.watch_sources is None:
             self.main.show(None)
         else:
@@ -148,6 +152,15 @@ class SpectopApp(App[None]):
             self.set_interval(PACE_S, self.take)
         if not plot.loaded():
             self.call_after_refresh(self._load_plots)
+
+    def _leave(self, code: int) -> None:
+        """End in order, so that the terminal is as it was."""
+        self.exit(return_code=code)
+        if not self.is_headless:
+            # A terminal that is gone takes no more output, and Textual would wait for it without end.
+            last_resort = threading.Timer(GRACE_S, os._exit, (code,))
+            last_resort.daemon = True
+            last_resort.start()
 
     def on_unmount(self) -> None:
         """Hand the signals back."""

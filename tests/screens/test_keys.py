@@ -234,6 +234,15 @@ async def test_what_is_bound_and_what_makes_no_sense() -> None:
         assert not spectop.app.main.check_action("source", (1,))
 
 
+async def test_r_shows_the_report_of_the_chosen_source() -> None:
+    async with driving(view(), head()) as spectop:
+        await spectop.press("r")
+        assert isinstance(spectop.app.screen, LinesScreen)
+        assert "FAIL" in spectop.text
+        await spectop.press("escape", "n", "r")
+        assert "PASS" in spectop.text
+
+
 async def test_t_changes_the_theme() -> None:
     async with driving() as spectop:
         seen = {spectop.app.theme}

@@ -45,6 +45,7 @@ def draw(scene: Scene, width: int, height: int) -> list[Content]:
         if label == _FASTER and len(text) > width - _LABEL - _VALUE - 1:
             text = figure.note  # what a plain drafter needs says more than "derived"
         lines.append(line(width, glyphs, (f"{label:<{_LABEL}}", "$muted"), shown, (f" {text}", "$muted")))
+    lines += _in_full(rows, room, width, height - len(lines) - 3, glyphs)
     if height > len(lines) + 1:
         now = numbers.ms(arm.now.round_ms)
         lines += [
@@ -64,6 +65,22 @@ def draw(scene: Scene, width: int, height: int) -> list[Content]:
         )
         lines += [line(width, glyphs, (row, "$muted")) for row in told]
     return lines[:height]
+
+
+def _in_full(
+    rows: list[tuple[str, str, Figure]], room: int, width: int, height: int, glyphs: Glyphs
+) -> list[Content]:
+    """The reasons that were too long for their line, whole, where there is room."""
+    told: dict[str, list[str]] = {}
+    for label, _, figure in rows:
+        said = _said(figure, glyphs)
+        if len(said) > room:
+            told.setdefault(said, []).append(label)
+    lines = [line(width, glyphs)] if told else []
+    for said, labels in told.items():
+        text = f"{', '.join(labels)}: {said}"
+        lines += [line(width, glyphs, (row, "$muted")) for row in wrapped(text, width, 3, glyphs)]
+    return lines if len(lines) <= height else []
 
 
 def _rows(arm: ArmView) -> list[tuple[str, str, Figure]]:

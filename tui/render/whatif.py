@@ -104,7 +104,7 @@ def _input(scene: Scene, name: LeverName, cursor: Cursor, glyphs: Glyphs) -> Con
         INPUTS,
         glyphs,
         (f"{pointer}{LABELS[name]:<9}", "bold" if chosen else "$muted"),
-        (f"{value:>7}" if chosen or value != numbers.UNKNOWN else value, style),
+        (f"{value:>7}" if chosen or value != numbers.UNKNOWN else f" {value}", style),
         (f" {clean(said, glyphs)}", "$muted"),
     )
 

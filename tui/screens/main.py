@@ -20,6 +20,7 @@ from tui.panels.whatif import WhatIfPanel
 from tui.render import plot
 from tui.render.headline import notes
 from tui.render.levers import NOTHING_KNOWN, LeverName, Levers, measured_p, parse, stepped
+from tui.render.report import report_lines
 from tui.render.scene import Scene
 from tui.screens.lines import LinesScreen
 
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 SMALLEST = (60, 16)
 _TWO_COLUMNS, _TALL = 190, 31
+_REPORT = 100
+"""Cells that a report is laid out over at most."""
 _DEPTH = Binding.Group("depth", compact=True)
 _ACCEPTANCE = Binding.Group("acceptance", compact=True)
 
@@ -113,6 +116,7 @@ class MainScreen(Screen[None]):
         Binding(
             "R", "live", "live", show=False, id="whatif.live", tooltip="All inputs back to the live values"
         ),
+        Binding("r", "report", "report", show=False, id="report", tooltip="What it all says, in words"),
         Binding("n", "source(1)", "next source", show=False, id="source.next", tooltip="The next source"),
         Binding(
             "N",
@@ -318,6 +322,12 @@ class MainScreen(Screen[None]):
         lines = row.request.raw or ("(the lines were not kept)",)
         self.app.push_screen(LinesScreen(f"request {row.number}{name}", lines, self.glyphs))
 
+    def action_report(self) -> None:
+        """The report on the column's source."""
+        if self.shown is not None and self.current < self._sources:
+            lines = report_lines(self.shown.views[self.current], min(_REPORT, self.size.width - 2))
+            self.app.push_screen(LinesScreen("report", lines, self.glyphs))
+
     def action_source(self, by: int) -> None:
         """The next source, or the one before."""
         if self._sources > 1:
@@ -328,7 +338,7 @@ class MainScreen(Screen[None]):
         """What makes no sense now is neither shown nor done."""
         if action == "source":
             return self._sources > 1
-        if self.alone is not None and action in ("panel", "filter", "zoom"):
+        if self.alone is not None and action in ("panel", "filter", "zoom", "report"):
             return False
         return super().check_action(action, parameters)
 
