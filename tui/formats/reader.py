@@ -21,18 +21,18 @@ _NOT_ASCII = bytes(range(0x80, 0x100))
 _LONGEST_LINE = 1 << 20
 _MOST_STREAMS = 1024
 
-_START_MARKS = (b"loading model", b"build")
+_START_MARKS = (b"loading model '", b"build")
 _KEYWORDS: tuple[bytes, ...] = (
-    b"print_timing",
-    b"eval time =",
+    b"slot print_timing: id",
+    b"eval time = ",
     b"draft acceptance",
     b"#calls",
     b"processing",
-    b"slots are idle",
-    b"draft tokens",
-    b"send_error",
+    b"all slots are idle",
+    b" draft tokens",
+    b"send_error: task id",
     b"request:  {",
-    b"new prompt, ",
+    b"new prompt, n_ctx_slot",
     b"restored context checkpoint",
     *_START_MARKS,
     b"serve_api: ",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tui.formats.events import DrafterShare, Finish, ProblemKind, Request, RoundsFrom
 from tui.formats.llamacpp.lines import is_falling, is_possible, is_unfinished
@@ -86,9 +86,8 @@ class Block:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
-    """What the stream knows beside the block: model, configured drafters and depth."""
+class Known(NamedTuple):
+    """What the stream knows beside the block: model, drafters and the depth that no draft exceeds."""
 
     source: str
     stream: str | None
@@ -97,9 +96,8 @@ class Known:
     depth: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Rounds:
-    count: int | None = None
+class _Rounds(NamedTuple):
+    exact: int | None = None
     span: tuple[int, int] | None = None
     origin: RoundsFrom | None = None
     draft_ms: float | None = None
@@ -135,15 +133,14 @@ def finished(known: Known, block: Block, credit: tuple[DrafterShare, ...] | None
     """
     run, decode, prompt = block.run, block.decode, block.prompt
     tokens = decode.tokens if decode else None
-    drafter = "+".join(counted.event.drafter or "" for counted in block.statistics) or known.drafter
     drafted, accepted, ratio, mean = _counts(block, credit)
-    depth = _depth(block, drafter) or known.depth
+    depth = _depth(block, known.drafter) or known.depth
     rounds = _rounds(block, credit, depth, drafted, accepted) if drafted is not None else _Rounds()
-    if accepted is not None and rounds.count and mean is None and block.sound:
-        mean = 1 + accepted / rounds.count
+    if accepted is not None and rounds.exact and mean is None and block.sound:
+        mean = 1 + accepted / rounds.exact
     plain = None
-    if tokens is not None and accepted is not None and rounds.count is not None:
-        plain = tokens - 1 - accepted - rounds.count
+    if tokens is not None and accepted is not None and rounds.exact is not None:
+        plain = tokens - 1 - accepted - rounds.exact
     whole = run.prompt_tokens if run else None
     evaluated = prompt.tokens if prompt else None
     cached = whole - evaluated if whole is not None and evaluated is not None and whole >= evaluated else None
@@ -156,7 +153,7 @@ def finished(known: Known, block: Block, credit: tuple[DrafterShare, ...] | None
         slot=block.slot,
         task=block.task,
         model=known.model,
-        drafter=drafter,
+        drafter=known.drafter,
         prompt_tokens=whole,
         prompt_evaluated_tokens=evaluated,
         prompt_cached_tokens=cached,
@@ -168,7 +165,7 @@ def finished(known: Known, block: Block, credit: tuple[DrafterShare, ...] | None
         drafted=drafted,
         accepted=accepted,
         acceptance_ratio=ratio,
-        rounds=rounds.count,
+        rounds=rounds.exact,
         rounds_range=rounds.span,
         rounds_from=rounds.origin,
         mean_accepted_length=mean,
@@ -211,23 +208,15 @@ def _rounds(
     if accepted is None or not block.sound:
         return _Rounds()
     mean = block.drafts.mean if block.drafts else None
-
-    def fits(rounds: int) -> bool:
-        return rounds <= drafted and (mean is None or accepted == 0 or fits_mean(rounds, accepted, mean))
-
-    if credit is not None and sum(share.drafted for share in credit) == drafted:
-        count = sum(share.rounds for share in credit)
-        if fits(count) and (count > 0) == (drafted > 0):
+    if credit is not None and sum([share.drafted for share in credit]) == drafted:
+        count = sum([share.rounds for share in credit])
+        if _fits(count, drafted, accepted, mean):
             spent = [share.draft_ms for share in credit if share.draft_ms is not None]
             total = round(sum(spent), 3) if len(spent) == len(credit) else None
             return _Rounds(count, None, "statistics", total, credit if len(credit) > 1 else None)
     run = block.run
-    if (
-        run is not None
-        and run.rounds
-        and (run.accepted, run.drafted) == (accepted, drafted)
-        and fits(run.rounds)
-    ):
+    counted = run is not None and run.rounds and (run.accepted, run.drafted) == (accepted, drafted)
+    if run is not None and counted and _fits(run.rounds, drafted, accepted, mean):
         return _Rounds(run.rounds, None, "per_round_lines")
     left = candidate_rounds(
         drafted=drafted,
@@ -243,6 +232,13 @@ def _rounds(
     if len(left) == 1:
         return _Rounds(left[0], None, origin)
     return _Rounds(None, (left[0], left[-1]), origin)
+
+
+def _fits(rounds: int, drafted: int, accepted: int, mean: float | None) -> bool:
+    """Whether a count of rounds agrees with the request's other numbers."""
+    if not drafted:
+        return not rounds
+    return 0 < rounds <= drafted and (mean is None or not accepted or fits_mean(rounds, accepted, mean))
 
 
 def _depth(block: Block, drafter: str | None) -> int | None:
@@ -269,13 +265,11 @@ def _rate_over(decode: Timing | None) -> Literal["n", "n-1"] | None:
         or not decode.rate_tok_s
     ):
         return None
-    fits = [
-        _prints(decode.ms, over, decode.per_token_ms, decode.rate_tok_s)
-        for over in (decode.tokens, decode.tokens - 1)
-    ]
-    if fits[0] == fits[1]:
+    over_all = _prints(decode.ms, decode.tokens, decode.per_token_ms, decode.rate_tok_s)
+    over_rest = _prints(decode.ms, decode.tokens - 1, decode.per_token_ms, decode.rate_tok_s)
+    if over_all == over_rest:
         return None
-    return "n" if fits[0] else "n-1"
+    return "n" if over_all else "n-1"
 
 
 def _prints(ms: float, tokens: int, per_token_ms: float, rate: float) -> bool:

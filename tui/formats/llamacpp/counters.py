@@ -9,7 +9,7 @@ from tui.formats.forms import number, shares
 from tui.formats.llamacpp.lines import STATISTICS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from tui.formats.prefixes import Line
 
@@ -100,15 +100,14 @@ class Counters:
             accepted: its draft tokens kept.
             concurrency: most requests in flight with it, None when unknown.
         """
-        for owner in (slot, None):
-            shared = owner is None or any("-" in (line.event.drafter or "") for line in lines)
-            if shared and concurrency is not None and concurrency > 1:
-                continue
-            last = {
-                line.event.drafter or "": self._last.get((line.event.drafter or "", owner)) for line in lines
-            }
-            done = _between(lines, last, accepted)
-            if done is not None and sum(share.drafted for share in done) == drafted:
+        names = [line.event.drafter or "" for line in lines]
+        # Hyphens came into the names with counters of the whole server; before, each slot had its own.
+        owners = (None,) if slot is None or any("-" in name for name in names) else (slot, None)
+        for owner in owners:
+            if owner is None and concurrency is not None and concurrency > 1:
+                return None
+            done = _between(lines, [self._last.get((name, owner)) for name in names], accepted)
+            if done is not None and sum([share.drafted for share in done]) == drafted:
                 return done
         return None
 
@@ -124,13 +123,13 @@ class Counters:
 
 
 def _between(
-    lines: Sequence[Counted], last: Mapping[str, Counted | None], accepted: int
+    lines: Sequence[Counted], last: Sequence[Counted | None], accepted: int
 ) -> tuple[DrafterShare, ...] | None:
     """What happened since the last lines, if just one request began since; None else."""
     done = []
-    for line in lines:
+    for line, known in zip(lines, last, strict=True):
         now, name = line.event, line.event.drafter or ""
-        before = _NOTHING if now.calls_begin == 1 else last[name]
+        before = _NOTHING if now.calls_begin == 1 else known
         if before is None:
             return None
         then = before.event

@@ -25,6 +25,8 @@ from tui.formats.llamacpp.lines import (
 from tui.formats.llamacpp.startup import Startup
 
 if TYPE_CHECKING:
+    import re
+
     from tui.formats.prefixes import Line
 
 _BARE = ("prompt eval time =", "eval time =", "total time =", "draft acceptance rate =", "draft acceptance =")
@@ -52,10 +54,12 @@ class LlamaStream:
         self._open: Block | None = None
         self._released: tuple[Run, Line] | None = None
         self._startup: Startup | None = None
-        self._last_names: str | None = None
+        self._counted: str | None = None
         self._prefixed = False
         self._tagged = False
         self._newest: Line | None = None
+        self._tag = "\0"
+        self._owner = (0, 0)
         self.quoting = False
 
     @staticmethod
@@ -109,20 +113,10 @@ class LlamaStream:
         """
         text = line.text
         self.quoting = self.quoting or line.debug
-        if found := TAG.match(text):
-            if self.quoting and self._forged(line):
-                self.refuse(line, out)
-                return True
-            self._note(line)
-            function, slot, task = found.groups()
-            rest = text[found.end() :].strip()
-            if function == "print_timing":
-                self._on_timing(line, int(slot), int(task), rest, out)
-            elif function == "release":
-                if rest.startswith("stop processing"):
-                    self._on_release(line, int(slot), int(task), out)
-            else:
-                self._on_slot(line, int(slot), int(task), rest, out)
+        if text.startswith(self._tag) and not self.quoting:
+            self._on_timing(line, *self._owner, text[len(self._tag) :].strip(), out)
+        elif found := TAG.match(text):
+            self._on_tag(line, found, out)
         elif found := SERVER.match(text):
             self._on_server(line, text[found.end() :].strip(), out)
         elif text.startswith("statistics "):
@@ -167,6 +161,22 @@ class LlamaStream:
         )
 
     # Lines of a slot
+
+    def _on_tag(self, line: Line, found: re.Match[str], out: list[Event]) -> None:
+        if self.quoting and self._forged(line):
+            self.refuse(line, out)
+            return
+        self._note(line)
+        function, slot, task = found[1], int(found[2]), int(found[3])
+        rest = line.text[found.end() :].strip()
+        if function == "print_timing":
+            self._tag, self._owner = found[0], (slot, task)
+            self._on_timing(line, slot, task, rest, out)
+        elif function == "release":
+            if rest.startswith("stop processing"):
+                self._on_release(line, slot, task, out)
+        else:
+            self._on_slot(line, slot, task, rest, out)
 
     def _on_slot(self, line: Line, slot: int, task: int, rest: str, out: list[Event]) -> None:
         if rest.startswith("processing task"):
@@ -353,8 +363,8 @@ class LlamaStream:
         self._startup = None
         out.append(start.event(line, self._known.source))
         drafter = "+".join(start.spec_types) if start.spec_types else None
-        self._known = Known(self._known.source, self._known.stream, start.model, drafter, start.bound)
-        self._last_names = None
+        self._known = self._known._replace(model=start.model, drafter=drafter, depth=start.bound)
+        self._counted = None
         if start.slots is not None:
             self._flight.slots = start.slots
 
@@ -373,10 +383,9 @@ class LlamaStream:
             return
         if block.run is not None:
             block.run.done = True
-        lines = block.statistics
-        credit = None
+        lines, counts = block.statistics, block.drafts
+        known, credit = self._facts(), None
         if lines:
-            counts = block.drafts
             credit = self._counters.credit(
                 lines,
                 slot=block.slot,
@@ -385,15 +394,17 @@ class LlamaStream:
                 concurrency=block.run.concurrency if block.run else None,
             )
             self._counters.keep(lines, block.slot)
-            self._last_names = "+".join(counted.event.drafter or "" for counted in lines)
-        out.append(finished(self._facts(), block, credit))
+            names = "+".join([counted.event.drafter or "" for counted in lines])
+            if names != known.drafter:
+                self._counted = names
+                known = known._replace(drafter=names)
+        out.append(finished(known, block, credit))
 
     def _facts(self) -> Known:
         """What is known beside a block; the drafters last counted where no start named them."""
-        known = self._known
-        if known.drafter is not None or self._last_names is None:
-            return known
-        return Known(known.source, known.stream, known.model, self._last_names, known.depth)
+        if self._known.drafter is not None or self._counted is None:
+            return self._known
+        return self._known._replace(drafter=self._counted)
 
     def _settle(self, out: list[Event]) -> None:
         """A release without a block: the request was cancelled, or failed."""
