@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tui.formats.events import Event, Problem, Progress, Request, ServerStart, Statistics
+from tui.formats.events import Event, Interval, Problem, Progress, Request, ServerStart, Statistics
 from tui.formats.reader import LogReader
 
 NOW = 1_790_000_000.0
@@ -39,6 +39,15 @@ class Read:
     @property
     def statistics(self) -> list[Statistics]:
         return [event for event in self.events if isinstance(event, Statistics)]
+
+    @property
+    def intervals(self) -> list[Interval]:
+        return [event for event in self.events if isinstance(event, Interval)]
+
+    @property
+    def interval(self) -> Interval:
+        (interval,) = self.intervals
+        return interval
 
     @property
     def progress(self) -> list[Progress]:

@@ -89,8 +89,11 @@ FULL: tuple[Event, ...] = (
         rounds=100,
         accepted_per_position=(0.8, 0.5, 0.2),
         mean_accepted_length=2.5,
+        acceptance_ratio=0.5,
+        rate_tok_s=25.05,
         requests=4,
         running=2,
+        doubt="idle for a part of its time",
     ),
     ServerStart(
         source="a",

@@ -162,8 +162,11 @@ class Interval(Event):
         tokens: generated in it. requests: finished in it.
         drafted, accepted, rounds: of the drafter in it.
         accepted_per_position: share of the rounds whose first i drafts were all accepted.
-        mean_accepted_length: as printed, where rounds are not.
+        mean_accepted_length: as printed.
+        acceptance_ratio: where the counts behind it are not printed.
+        rate_tok_s: tokens generated a second, as printed, all requests together.
         running: requests in flight at its end.
+        doubt: why its rate, kept as printed, is not to be charted.
     """
 
     kind: ClassVar[str] = "interval"
@@ -174,8 +177,11 @@ class Interval(Event):
     rounds: int | None = None
     accepted_per_position: tuple[float, ...] | None = None
     mean_accepted_length: float | None = None
+    acceptance_ratio: float | None = None
+    rate_tok_s: float | None = None
     requests: int | None = None
     running: int | None = None
+    doubt: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

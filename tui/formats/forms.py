@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 
@@ -64,6 +65,11 @@ def shares(text: str) -> tuple[float, ...] | None:
     except ValueError:
         return None
     return values if all(map(math.isfinite, values)) else None
+
+
+def is_falling(values: tuple[float, ...]) -> bool:
+    """Whether these are shares that never rise from one position to the next."""
+    return all(after <= before for before, after in itertools.pairwise((1.0, *values)))
 
 
 def _begins(token: str, rest: str) -> bool:

@@ -59,6 +59,7 @@ class HalogenStream:
     starting = False
     serving = True
     quoting = False
+    wants = 0
 
     def __init__(self, source: str, stream: str | None) -> None:
         """Start with nothing known.

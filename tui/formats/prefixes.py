@@ -29,6 +29,12 @@ _JOURNAL = re.compile(
 )
 _IDENT = re.compile(r"\S+ ([^\s\[:]+)\[\d+\]: ?")
 _COMPOSE = re.compile(r"([A-Za-z0-9][\w.-]*) +\| ?")
+_VLLM = re.compile(
+    r"(?:\([\w ]{1,40} pid=\d{1,9}\) )?INFO (\d\d)-(\d\d) (\d\d:\d\d:\d\d) \[?[\w./-]{1,80}:\d{1,6}\] "
+    r"(?=Spec(?:Decoding|ulative) metrics: |(?:Engine \d{1,6}: )?Avg prompt"
+    r"|Initializing an? (?:V\d )?LLM engine)"
+)
+"""vLLM's own prefix; only before its own lines, so that nobody else's can come in under it."""
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _JOURNAL_NAMES = ("CONTAINER_NAME", "_SYSTEMD_USER_UNIT", "_SYSTEMD_UNIT", "SYSLOG_IDENTIFIER")
 
@@ -125,10 +131,16 @@ class Unwrapper:
                 return False
             names.append(found[1])
             line.shape += "p"
+        elif found := _VLLM.match(text) if first in "(I" else None:
+            line.shape += "v"
+            # Its clock knows neither year nor zone: any other stamp tells more.
+            if line.time is None:
+                line.time = self._undated(int(found[1]), int(found[2]), found[3], None)
         elif found := _JOURNAL.match(text) if first.isupper() else None:
             names.append(found[5])
             line.shape += "j"
-            line.time = self._undated(found[1], found[2], found[3], found[4])
+            month = _MONTHS.index(found[1]) + 1 if found[1] in _MONTHS else 0
+            line.time = self._undated(month, int(found[2]), found[3], found[4])
         elif found := _COMPOSE.match(text):
             names.append(found[1])
             line.shape += "c"
@@ -231,9 +243,9 @@ class Unwrapper:
         self.partial[key] = text[:LONGEST]
         return None
 
-    def _undated(self, month: str, day: str, clock: str, fraction: str | None) -> float | None:
+    def _undated(self, month: int, day: int, clock: str, fraction: str | None) -> float | None:
         now = self._now()
-        seconds = _nearest_past(month, int(day), clock, int(now // 3600))
+        seconds = _nearest_past(month, day, clock, int(now // 3600))
         return seconds if seconds is None or not fraction else seconds + int(fraction) / 10 ** len(fraction)
 
 
@@ -259,17 +271,15 @@ def _dated(date: str, clock: str, zone: str | None) -> float | None:
 
 
 @functools.lru_cache(maxsize=256)
-def _nearest_past(month: str, day: int, clock: str, hour: int) -> float | None:
+def _nearest_past(month: int, day: int, clock: str, hour: int) -> float | None:
     """The latest such local time that is not past `hour` (hours since the epoch) by more than a day."""
-    if month not in _MONTHS:
+    if not 1 <= month <= 12:
         return None
     latest = hour * 3600.0 + 86400
     year = dt.datetime.fromtimestamp(latest).year
     for candidate in range(year, year - 9, -1):
         try:
-            moment = dt.datetime.fromisoformat(
-                f"{candidate:04}-{_MONTHS.index(month) + 1:02}-{day:02}T{clock}"
-            ).timestamp()
+            moment = dt.datetime.fromisoformat(f"{candidate:04}-{month:02}-{day:02}T{clock}").timestamp()
         except (ValueError, OverflowError, OSError):
             continue
         if moment <= latest:

@@ -9,46 +9,29 @@ from typing import TYPE_CHECKING
 
 from tui.formats.events import Event, Problem, ProblemKind, harmless
 from tui.formats.halogen import HalogenStream
+from tui.formats.keywords import ALWAYS, EVERY_GROUP, KEYWORDS, START_MARKS, STARTING
 from tui.formats.llamacpp import LlamaStream
 from tui.formats.prefixes import LONGEST, Line, Unwrapper
+from tui.formats.sglang import SglangStream
+from tui.formats.vllm import VllmStream
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 _SLICE = 1 << 20
-_NO_LINE = (-1, False)
+_NO_LINE = (-1, 0)
 _NOT_ASCII = bytes(range(0x80, 0x100))
 _LONGEST_LINE = 1 << 20
 _MOST_STREAMS = 1024
 
-_START_MARKS = (b"loading model '", b"build")
-_KEYWORDS: tuple[bytes, ...] = (
-    b"slot print_timing: id",
-    b"eval time = ",
-    b"draft acceptance",
-    b"#calls",
-    b"processing",
-    b"all slots are idle",
-    b" draft tokens",
-    b"send_error: task id",
-    b"request:  {",
-    b"new prompt, n_ctx_slot",
-    b"restored context checkpoint",
-    *_START_MARKS,
-    b"serve_api: ",
-    b" tok in ",
-    b"halogen-flash-server ",
-)
-"""What every line that matters holds; a line without any is never decoded."""
-_START_KEYWORDS = (b"speculative ", b"n_max", b"listening on", b"draft model", b"n_slots = ")
-"""Looked for only while a server starts."""
 _CRI_KEYWORDS = (b" stdout P", b" stderr P")
 _JSON_KEYWORDS = (b'"MESSAGE":[', b'"MESSAGE": [', b'"line-max"', b"CONTAINER_PARTIAL_MESSAGE")
 _DOCKER_PARTIAL = re.compile(rb'(?:[^n]|[^\\]n|\\\\n)", ?"stream": ?"std')
 _CRI = re.compile(rb"\d{4}-\d\d-\d\dT\S+ (?:stdout|stderr) [FP]")
 _TAGS = re.compile(rb"(?:slot|srv|que|res|spec|cmn) +[\w()]{1,12}: |\d\.\d\d\.\d{3}\.\d{3} [IWED] ")
 
-Dialect = LlamaStream | HalogenStream
+Dialect = LlamaStream | HalogenStream | VllmStream | SglangStream
+_DIALECTS: tuple[type[Dialect], ...] = (LlamaStream, HalogenStream, VllmStream, SglangStream)
 
 
 class LogReader:
@@ -65,8 +48,10 @@ class LogReader:
         self._unwrapper = Unwrapper(now)
         self._streams: dict[str | None, Dialect] = {}
         self._shapes: set[str] = set()
+        self._lead: Dialect | None = None
+        self._mixed = False
         self._next = 0
-        self._keywords = _KEYWORDS
+        self._parts: tuple[bytes, ...] = ()
         self._tags_from = math.inf
 
     def feed(self, data: bytes, offset: int) -> list[Event]:
@@ -83,7 +68,7 @@ class LogReader:
         elif offset != self._next:
             self._jump()
         if self._next == 0 and _CRI.match(data):
-            self._keywords = _KEYWORDS + _CRI_KEYWORDS
+            self._parts = _CRI_KEYWORDS
         self._next = offset + len(data)
         if offset == 0 and data[:2] in (b"\xff\xfe", b"\xfe\xff"):
             self._problem("encoding", "UTF-16", 0, out)
@@ -116,8 +101,9 @@ class LogReader:
         self._streams.clear()
         self._shapes.clear()
         self._unwrapper.forget()
+        self._lead, self._mixed = None, False
         self._next = 0
-        self._keywords = _KEYWORDS
+        self._parts = ()
         self._tags_from = math.inf
 
     def _jump(self) -> None:
@@ -133,22 +119,19 @@ class LogReader:
             self._tags_from = offset + found.start()
         partial = self._unwrapper.partial
         position = 0
-        for start, (end, only_starting) in [
-            *_hits(data, self._keywords, starting=self._starting(data)),
-            (len(data), _NO_LINE),
-        ]:
+        for start, (end, groups) in [*_hits(data, self._groups(data), self._parts), (len(data), _NO_LINE)]:
             while partial and position < start:
                 stop = _line_end(data, position)
-                self._take(data[position:stop], offset + position, False, out)
+                self._take(data[position:stop], offset + position, ALWAYS, out)
                 position = stop + 1
             if position <= start < end:
-                self._take(data[start:end], offset + start, only_starting, out)
+                self._take(data[start:end], offset + start, groups, out)
                 position = end + 1
 
-    def _take(self, raw: bytes, offset: int, only_starting: bool, out: list[Event]) -> None:
-        """Read one line, unless it matters only in a start and its stream is not starting."""
+    def _take(self, raw: bytes, offset: int, groups: int, out: list[Event]) -> None:
+        """Read one line, unless nothing of its groups can come now."""
         if len(raw) > _LONGEST_LINE:
-            if not only_starting:
+            if groups & ALWAYS:
                 self._problem("oversize", raw[:LONGEST].decode(errors="replace"), offset, out)
             return
         text, sound = _decode(raw)
@@ -156,7 +139,7 @@ class LogReader:
         if line is None:
             return
         stream = self._streams.get(line.stream)
-        if only_starting and (stream is None or not stream.starting):
+        if not groups & ALWAYS and not groups & self._wanted(stream):
             return
         if not sound:
             self._problem("encoding", text, offset, out)
@@ -186,12 +169,26 @@ class LogReader:
             if len(self._streams) >= _MOST_STREAMS:
                 self._streams.clear()
             stream = self._streams[line.stream] = dialect(self._source, line.stream)
+            if self._lead is None:
+                self._lead, self._mixed = stream, line.stream is not None
         return stream
 
-    def _starting(self, data: bytes) -> bool:
-        return any(stream.starting for stream in self._streams.values()) or any(
-            keyword in data for keyword in _START_MARKS
-        )
+    def _groups(self, data: bytes) -> int:
+        """The groups of keywords to look for in a slice: all that can come in it."""
+        groups = ALWAYS | self._wanted(None)
+        if any(stream.starting for stream in self._streams.values()) or any(m in data for m in START_MARKS):
+            groups |= STARTING
+        return groups
+
+    def _wanted(self, stream: Dialect | None) -> int:
+        """The groups of which a line of this stream is read, beside those that always are.
+
+        Where names stand before the lines, anything may come under the next name. Otherwise there is one
+        server, which has told by now what it is. What is wanted never grows but by a start.
+        """
+        groups = EVERY_GROUP if self._lead is None or self._mixed else self._lead.wants
+        starting = stream is not None and stream.starting
+        return groups | STARTING if starting else groups & ~STARTING
 
     def _problem(self, kind: ProblemKind, text: str, offset: int, out: list[Event]) -> None:
         out.append(Problem(source=self._source, problem=kind, text=harmless(text), offset=offset))
@@ -199,7 +196,7 @@ class LogReader:
 
 def _recognised(line: Line) -> type[Dialect] | None:
     """The dialect that prints such a line."""
-    return next((dialect for dialect in (LlamaStream, HalogenStream) if dialect.recognises(line.text)), None)
+    return next((dialect for dialect in _DIALECTS if dialect.recognises(line.text)), None)
 
 
 def _line_end(data: bytes, position: int) -> int:
@@ -223,36 +220,39 @@ def _decode(raw: bytes) -> tuple[str, bool]:
     return (text.replace("\r", "") if "\r" in text else text), sound
 
 
-def _hits(data: bytes, keywords: tuple[bytes, ...], *, starting: bool) -> list[tuple[int, tuple[int, bool]]]:
-    """The lines that hold a keyword, in order: start, end, and whether it is one of a start only."""
-    lines: dict[int, tuple[int, bool]] = {}
-    if starting:
-        for keyword in _START_KEYWORDS:
-            _note_lines(data, keyword, lines, only_starting=True)
+def _hits(data: bytes, groups: int, parts: tuple[bytes, ...]) -> list[tuple[int, tuple[int, int]]]:
+    """The lines that hold a keyword, in order: start, end, and the groups of their keywords.
+
+    Args:
+        data: the lines.
+        groups: of keywords to look for.
+        parts: what else a line that matters holds, where records can go on in the next line.
+    """
+    lines: dict[int, tuple[int, int]] = {}
     if b"{" in data and (data.startswith(b"{") or b"\n{" in data):
         for keyword in _JSON_KEYWORDS:
-            _note_lines(data, keyword, lines, in_json=True)
+            _note_lines(data, keyword, ALWAYS, lines, in_json=True)
         for found in _DOCKER_PARTIAL.finditer(data):
             start = data.rfind(b"\n", 0, found.start()) + 1
             if data.startswith(b"{", start):
-                lines[start] = _line_end(data, found.end()), False
-    for keyword in keywords:
-        _note_lines(data, keyword, lines)
+                lines[start] = _line_end(data, found.end()), ALWAYS
+    for keyword in parts:
+        _note_lines(data, keyword, ALWAYS, lines)
+    for group, keywords in KEYWORDS.items():
+        if groups & group:
+            for keyword in keywords:
+                _note_lines(data, keyword, group, lines)
     return sorted(lines.items())
 
 
 def _note_lines(
-    data: bytes,
-    keyword: bytes,
-    lines: dict[int, tuple[int, bool]],
-    *,
-    only_starting: bool = False,
-    in_json: bool = False,
+    data: bytes, keyword: bytes, group: int, lines: dict[int, tuple[int, int]], *, in_json: bool = False
 ) -> None:
     at = data.find(keyword)
     while at >= 0:
         start = data.rfind(b"\n", 0, at) + 1
         end = _line_end(data, at)
         if not in_json or data.startswith(b"{", start):
-            lines[start] = end, only_starting
+            known = lines.get(start)
+            lines[start] = end, group if known is None else known[1] | group
         at = data.find(keyword, end)

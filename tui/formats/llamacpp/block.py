@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tui.formats.events import DrafterShare, Finish, ProblemKind, Request, RoundsFrom
-from tui.formats.llamacpp.lines import is_falling, is_possible, is_unfinished
+from tui.formats.forms import is_falling
+from tui.formats.llamacpp.lines import is_possible, is_unfinished
 from tui.model.rounds import candidate_rounds, fits_mean
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -155,11 +154,6 @@ def is_possible(counts: DraftCounts) -> bool:
         return True
     bounds = mean_bounds(counts.accepted, counts.mean)
     return bounds is not None and bounds[0] <= counts.drafted
-
-
-def is_falling(per_position: tuple[float, ...]) -> bool:
-    """Whether these are shares that never rise from one position to the next."""
-    return all(after <= before for before, after in itertools.pairwise((1.0, *per_position)))
 
 
 def is_unfinished(counts: DraftCounts) -> bool:

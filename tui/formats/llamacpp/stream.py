@@ -39,6 +39,7 @@ class LlamaStream:
 
     Attributes:
         quoting: it has printed debug lines, which can hold users' text.
+        wants: the groups of keywords that its lines may still hold, beside those always looked for.
     """
 
     def __init__(self, source: str, stream: str | None) -> None:
@@ -61,6 +62,7 @@ class LlamaStream:
         self._tag = "\0"
         self._owner = (0, 0)
         self.quoting = False
+        self.wants = 0
 
     @staticmethod
     def recognises(text: str) -> bool:

@@ -1,0 +1,51 @@
+"""What every line that matters holds: a line without any of these is never decoded.
+
+They come in groups, because looking for one costs time in every block: most groups are looked for only while
+lines of their kind can come.
+"""
+
+ALWAYS = 1
+STARTING = 2
+"""While a llama.cpp server starts."""
+KIN = 4
+"""Until a stream is known as a llama-server of today: older servers, forks, command-line tools."""
+OLLAMA = 8
+"""Ollama's own runner beside llama-server, whose lines have no prefix there."""
+ENGINES = 16
+"""Engines other than llama.cpp and halogen."""
+
+START_MARKS = (b"loading model '", b"build")
+"""Where a start of llama.cpp can begin."""
+
+KEYWORDS: dict[int, tuple[bytes, ...]] = {
+    ALWAYS: (
+        b"slot print_timing: id",
+        b"eval time = ",
+        b"draft acceptance",
+        b"#calls",
+        b"processing",
+        b"all slots are idle",
+        b" draft tokens",
+        b"send_error: task id",
+        b"request:  {",
+        b"new prompt, n_ctx_slot",
+        b"restored context checkpoint",
+        *START_MARKS,
+        b"serve_api: ",
+        b" tok in ",
+        b"halogen-flash-server ",
+    ),
+    STARTING: (b"speculative ", b"n_max", b"listening on", b"draft model", b"n_slots = "),
+    KIN: (),
+    OLLAMA: (),
+    ENGINES: (
+        b"SpecDecoding metrics: ",
+        b"Speculative metrics: ",
+        b"Avg prompt throughput: ",
+        b" LLM engine (v",
+        b"Decode batch",
+        b"Prefill batch",
+        b"server_args=ServerArgs(",
+    ),
+}
+EVERY_GROUP = sum(KEYWORDS)
