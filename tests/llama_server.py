@@ -46,7 +46,7 @@ class LlamaServer:
 
 @contextlib.contextmanager
 def llama_server(
-    folder: Path, *, rates: tuple[float, ...] = (), slots: int = 1, verbosity: int = 3
+    folder: Path, *, rates: tuple[float, ...] = (), slots: int = 1, verbosity: int = 3, port: int = 0
 ) -> Iterator[LlamaServer]:
     """Start a server over a random tiny model.
 
@@ -56,6 +56,7 @@ def llama_server(
             drafting.
         slots: requests at once.
         verbosity: 3 is the server's default, 4 prints the trace lines.
+        port: where it listens; 0 for any. A log that is there goes on.
     """
     target = write_tiny_model(folder / "target.gguf", seed=0, layers=4, width=128)
     draft = write_tiny_model(folder / "draft.gguf", seed=1, layers=1, width=64)
@@ -66,8 +67,9 @@ def llama_server(
         "rates": rates,
         "slots": slots,
         "verbosity": verbosity,
+        "port": port,
     }
-    with log.open("wb") as stderr:
+    with log.open("ab") as stderr:
         process = subprocess.Popen(
             [sys.executable, "-m", "tests.llama_server", json.dumps(settings)],
             stdin=subprocess.PIPE,
@@ -102,7 +104,7 @@ def serve(settings: dict[str, Any]) -> None:
     params.n_ctx = 2048 * settings["slots"]
     params.n_parallel = settings["slots"]
     params.cpuparams.n_threads = 1
-    params.port = 0
+    params.port = settings["port"]
     params.endpoint_metrics = params.endpoint_slots = True
     params.verbosity = settings["verbosity"]
     if settings["rates"]:

@@ -6,16 +6,19 @@ import asyncio
 import contextlib
 import dataclasses
 import glob
+import os
 import time
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tui.feeds.command import CommandFeed, read_command
 from tui.feeds.files import FilesFeed
 from tui.feeds.lines import read_file
 from tui.feeds.protocol import Block, Feed, FeedError, Notice
+from tui.feeds.sources import STDIN, is_command, is_file, is_url, parse_source, read_api_key
 from tui.feeds.stdin import StdinFeed, read_stdin
-from tui.formats.events import Event, Problem, harmless
+from tui.formats.events import Event, Problem, ServerStart, harmless
 from tui.formats.reader import LogReader
 from tui.formats.recording import Gap
 from tui.formats.window import ranges
@@ -24,17 +27,23 @@ from tui.session.incumbent import Choice, FrozenArm, LogPath, parse_incumbent
 from tui.session.session import Policy, Session
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Iterator, Sequence
 
+    from tui.feeds.http import HttpFeed
+    from tui.joined import Polled
     from tui.model.comparison import Basis
     from tui.model.cost import Profile
     from tui.recorder import Recorder
     from tui.session.snapshot import Snapshot, State
 
-STDIN = "-"
+__all__ = ["STDIN", "Watch", "paths_of", "read_events", "read_incumbent", "read_session", "read_whole"]
+
 SILENCE_S = 1.0
 """A block that waits for its next line is complete after this long without one."""
+LINES_A_REQUEST = 30
+"""How many lines of a container or a journal a request is taken to have, for the backfill."""
+LOOKS_A_SECOND = 4
+"""How often servers are asked, all together."""
 
 _STATES: dict[str, State] = {
     "waiting": "waiting",
@@ -51,13 +60,13 @@ def read_events(source: str, path: str | os.PathLike[str]) -> Iterator[Event]:
 
     Args:
         source: the name the events carry.
-        path: the log, gzipped or not; "-" is standard input.
+        path: the log, gzipped or not; "-" is standard input, docker:NAME and the like are what is there now.
 
     Raises:
         FeedError: it cannot be read.
     """
     reader = LogReader(source)
-    for item in read_stdin() if path == STDIN else read_file(source, path):
+    for item in _items_of(source, path):
         if isinstance(item, Block):
             yield from reader.feed(item.data, item.offset)
         else:
@@ -65,15 +74,48 @@ def read_events(source: str, path: str | os.PathLike[str]) -> Iterator[Event]:
     yield from reader.close()
 
 
+def _items_of(source: str, path: str | os.PathLike[str]) -> Iterator[Block | Notice]:
+    if path == STDIN:
+        return read_stdin()
+    if isinstance(path, str) and is_command(path):
+        return read_command(path)
+    return read_file(source, path)
+
+
+def _read_counters(url: str) -> list[Event]:
+    """What a server has counted since it started.
+
+    Raises:
+        FeedError: it cannot be asked.
+    """
+    from concurrent.futures import ThreadPoolExecutor
+
+    from tui.feeds.http import HttpFeed
+    from tui.formats.polled import PolledServer
+
+    feed = HttpFeed(url, api_key=read_api_key(os.environ.get("SPECTOP_API_KEY_FILE")))
+    # A thread, since the screen that asks has an event loop of its own.
+    with ThreadPoolExecutor(1) as pool:
+        samples = pool.submit(asyncio.run, feed.first_look()).result()
+    try:
+        return [event for sample in samples for event in PolledServer(url, sample.stream).read(sample)]
+    except ValueError as fault:
+        raise FeedError(f"{harmless(url)}: /metrics cannot be read: {harmless(str(fault))}") from None
+
+
 def read_whole(path: str) -> Iterator[Event | Gap]:
-    """All that a log or a recording tells, to its end.
+    """All that a log or a recording tells, to its end, or a server's counters now.
 
     Args:
-        path: the file, which is also the name that a log's events carry; "-" for standard input.
+        path: the file, which is also the name that a log's events carry; or any other form of a source.
 
     Raises:
         FeedError: it cannot be read.
     """
+    if is_url(path):
+        return iter(_read_counters(path))
+    if is_command(path):
+        return read_events(path, path)
     if path != STDIN and is_recording(path):
         return (entry.what for entry in read_recording(path).entries)
     return read_events(path, path)
@@ -106,7 +148,7 @@ def paths_of(source: str) -> list[str]:
     Raises:
         FeedError: a glob that matches nothing.
     """
-    if source == STDIN or not glob.has_magic(source) or Path(source).exists():
+    if not is_file(source) or not glob.has_magic(source) or Path(source).exists():
         return [source]
     found = sorted(glob.glob(source, recursive=True))  # noqa: PTH207  # Path.glob takes no absolute pattern
     paths = [path for path in found if Path(path).is_file()]
@@ -153,6 +195,7 @@ class Watch:
         basis: Basis = "decode",
         backfill: int | None = 200,
         stdin: int | None = None,
+        api_key: str | None = None,
         clock: Callable[[], float] = time.time,
         on_events: Callable[[list[Event]], None] | None = None,
         on_notice: Callable[[str], None] | None = None,
@@ -160,11 +203,13 @@ class Watch:
         """Nothing is opened before `run`.
 
         Args:
-            sources: paths, globs, or "-" for standard input.
+            sources: paths, globs, "-" for standard input, docker:NAME, podman:NAME, journal:UNIT,
+                http://HOST:PORT, or a log with its server, LOG@http://HOST:PORT.
             policy: how requests are read and judged.
             basis: what a typed incumbent counts.
             backfill: finished requests of an existing log to start with; None reads logs whole.
             stdin: the pipe that "-" means, where the keyboard has taken its place.
+            api_key: for servers that ask for one.
             clock: the present, seconds since the epoch.
             on_events: called with all events as they come.
             on_notice: called with words about sources that are awaited, gone or unreadable.
@@ -179,16 +224,39 @@ class Watch:
         self._ends: dict[str, int] = {}
         self._shifts: dict[str, int] = {}
         self._waiting: dict[str, float] = {}
-        self._feeds: list[Feed] = []
-        files = [source for source in sources if source != STDIN]
-        for source in sources:
-            if source == STDIN or not glob.has_magic(source):
-                self.session.open(source)
+        self._feeds: list[Feed | HttpFeed] = []
+        self._servers: dict[str, Polled] = {}
+        self._words: dict[str, str] = {}
+        parsed = [parse_source(source) for source in sources]
+        logs = list(dict.fromkeys(source.log for source in parsed if source.log is not None))
+        files = [log for log in logs if is_file(log)]
+        for name in dict.fromkeys(source.name for source in parsed):
+            if name not in files or not glob.has_magic(name):
+                self.session.open(name)
         if files:
             window = None if backfill is None else partial(ranges, requests=backfill)
             self._feeds.append(FilesFeed(files, window=window))
-        if STDIN in sources:
+        if STDIN in logs:
             self._feeds.append(StdinFeed() if stdin is None else StdinFeed(stdin))
+        lines = None if backfill is None else backfill * LINES_A_REQUEST
+        self._feeds += [CommandFeed(log, lines=lines) for log in logs if is_command(log)]
+        self._poll({source.url: source.log for source in parsed if source.url is not None}, logs, api_key)
+
+    def _poll(self, urls: dict[str, str | None], logs: Sequence[str], api_key: str | None) -> None:
+        """Servers to ask, each with the log it was given with."""
+        if not urls:
+            return
+        # HTTP costs half a second to import.
+        from tui.feeds.http import PACE_S, HttpFeed
+        from tui.joined import Logs, Polled
+
+        self._logs = Logs()
+        pace = max(PACE_S, len(urls) / LOOKS_A_SECOND)
+        for url, log in urls.items():
+            if log is not None and is_file(log) and glob.has_magic(log):
+                raise FeedError(f"{harmless(log)}@{harmless(url)}: one log goes with a server, not a pattern")
+            self._servers[url] = Polled(url, log, waits=bool(logs))
+            self._feeds.append(HttpFeed(url, api_key=api_key, pace_s=pace, clock=self._clock))
 
     async def run(self) -> None:
         """Follow all sources until cancelled."""
@@ -200,9 +268,10 @@ class Watch:
     def snapshot(self) -> Snapshot:
         """Everything known now."""
         snapshot = self.session.snapshot(self._clock())
-        if self.recorder is None or not self.recorder.notice:
-            return snapshot
-        return dataclasses.replace(snapshot, notices=(*snapshot.notices, self.recorder.notice))
+        words = [*self._words.values(), *(server.words for server in self._servers.values())]
+        if self.recorder is not None:
+            words.append(self.recorder.notice)
+        return dataclasses.replace(snapshot, notices=(*snapshot.notices, *filter(None, words)))
 
     def set_incumbent(self, text: str) -> None:
         """Take a typed rate, a log's path or drafter:NAME.
@@ -210,19 +279,32 @@ class Watch:
         Raises:
             ValueError: with words for people.
         """
-        self.session.choose(read_incumbent(text, self._basis, self.session.policy))
+        self.session.choose(self.read_incumbent(text))
+
+    def read_incumbent(self, text: str) -> Choice:
+        """What is typed for the incumbent, its log read whole; changes nothing, so that a thread may do it.
+
+        Raises:
+            ValueError: with words for people.
+            FeedError: the log cannot be read.
+        """
+        return read_incumbent(text, self._basis, self.session.policy)
+
+    def choose(self, choice: Choice, source: str | None = None) -> None:
+        """Set what canaries are held against: that of one source, or of all of them."""
+        self.session.choose(choice, source)
 
     def set_cost(self, cost: Profile | None) -> None:
         """Price verify passes with a profile; None takes it away."""
         self.session.price(cost)
 
-    def freeze_incumbent(self, view: int) -> None:
-        """The present arm of a view becomes the incumbent.
+    def freeze_incumbent(self, view: int, *, alone: bool = False) -> None:
+        """The present arm of a view becomes the incumbent, of its own source alone or of all.
 
         Raises:
             ValueError: nothing has finished there yet.
         """
-        self.session.freeze(view)
+        self.session.freeze(view, alone=alone)
 
     def offer_incumbent(self, view: int) -> None:
         """The offered earlier arm of a view becomes the incumbent.
@@ -232,12 +314,26 @@ class Watch:
         """
         self.session.take_offer(view)
 
-    async def _follow(self, feed: Feed) -> None:
+    async def _follow(self, feed: Feed | HttpFeed) -> None:
         async for item in feed.read():
-            if isinstance(item, Block):
-                self._block(item)
-            else:
-                self._notice(item)
+            match item:
+                case Block():
+                    self._block(item)
+                case Notice():
+                    self._notice(item)
+                case _:
+                    self._servers[item.source].add(item, self._clock())
+                    self._take_counters(item.source)
+
+    def _take_counters(self, url: str) -> None:
+        """What a server has counted, once its log has been read as far."""
+        server, now = self._servers[url], self._clock()
+        name = server.name
+        self._take(server.due(now, self._logs))
+        if server.name != name:
+            self.session.forget(name)
+        if server.log is None:
+            self.session.heard(url, now)
 
     def _block(self, block: Block) -> None:
         reader = self._readers.get(block.source)
@@ -252,7 +348,7 @@ class Watch:
             # Truncated in place: what stood between the last look and the truncation is lost.
             self._shifts[block.source] = self._shifts.get(block.source, 0) + end + 1
         self._ends[block.source] = block.offset + len(block.data)
-        self._take(reader.feed(block.data, block.offset + self._shifts.get(block.source, 0)))
+        self._take_log(reader.feed(block.data, block.offset + self._shifts.get(block.source, 0)))
         now = self._clock()
         self.session.heard(block.source, now)
         self._waiting[block.source] = now
@@ -265,15 +361,29 @@ class Watch:
                 notice.source, 0
             )
         if notice.kind == "ended" and (reader := self._readers.get(notice.source)):
-            self._take(reader.close())
+            self._take_log(reader.close())
         if notice.kind == "caught_up" and notice.source != STDIN:
             # What was there already is as old as the file, not as our reading of it.
             with contextlib.suppress(OSError):
                 self.session.heard(notice.source, Path(notice.source).stat().st_mtime)
-        if state := _STATES.get(notice.kind):
+        server = self._servers.get(notice.source)
+        if server is not None:
+            self._words[notice.source] = notice.text
+        state = _STATES.get(notice.kind)
+        if state is not None and (server is None or server.log is None):
             self.session.open(notice.source, state, notice.text)
         if self._on_notice is not None and notice.text:
             self._on_notice(notice.text)
+
+    def _take_log(self, events: list[Event]) -> None:
+        """What a log says; before a start, what its server had counted until then."""
+        begun = {event.source for event in events if isinstance(event, ServerStart)} if self._servers else ()
+        for server in self._servers.values():
+            if server.log in begun:
+                self._take(server.flush(self._logs))
+        if self._servers:
+            self._logs.hear(events)
+        self._take(events)
 
     def _take(self, events: list[Event]) -> None:
         if events:
@@ -290,4 +400,6 @@ class Watch:
             for source, heard in list(self._waiting.items()):
                 if now - heard >= SILENCE_S:
                     del self._waiting[source]
-                    self._take(self._readers[source].idle())
+                    self._take_log(self._readers[source].idle())
+            for url in self._servers:
+                self._take_counters(url)

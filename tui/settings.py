@@ -104,6 +104,11 @@ WATCHING = (
         help="Finished requests of an existing log to start with (64 MiB at most).",
     ),
     _option(
+        "--api-key-file",
+        type=click.Path(dir_okay=False),
+        help="File with the key for servers that ask for one; or SPECTOP_API_KEY holds it.",
+    ),
+    _option(
         "--record",
         type=click.Path(dir_okay=False),
         help="Keep the events in this file (.gz: compressed).",

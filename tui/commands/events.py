@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 def command(sources: tuple[str, ...], follow: bool) -> None:
     """Print the events in logs as JSON Lines, one object a line.
 
-    SOURCE is a path, a glob, or - for standard input. Unknown values are null, never 0.
+    SOURCE is a path, a glob, - for standard input, docker:NAME, podman:NAME, journal:UNIT, or a server,
+    http://HOST:PORT, whose counters are told. Unknown values are null, never 0.
     """
     from tui.commands.failures import failures
 
@@ -43,8 +44,10 @@ def _print_whole(sources: tuple[str, ...]) -> None:
 def _follow(sources: tuple[str, ...]) -> None:
     import asyncio
     import json
+    import os
     import sys
 
+    from tui.feeds.sources import read_api_key
     from tui.pipeline import Watch
     from tui.session.session import Policy
 
@@ -53,7 +56,8 @@ def _follow(sources: tuple[str, ...]) -> None:
             sys.stdout.write(json.dumps(event.to_json(), ensure_ascii=False) + "\n")
         sys.stdout.flush()
 
-    watch = Watch(sources, Policy(), backfill=None, on_events=show, on_notice=_say)
+    key = read_api_key(os.environ.get("SPECTOP_API_KEY_FILE"))
+    watch = Watch(sources, Policy(), backfill=None, api_key=key, on_events=show, on_notice=_say)
     asyncio.run(watch.run())
 
 

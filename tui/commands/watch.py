@@ -16,13 +16,16 @@ from tui.settings import JUDGING, SCREEN, WATCHING, options
 def command(sources: tuple[str, ...], **settings: Any) -> None:
     """Watch logs live: does the drafter pay for itself against the incumbent?
 
-    SOURCE is a path or glob (followed through rotation), or - for standard input:
-    podman logs -f halogen | spectop -
+    SOURCE is a path or glob (followed through rotation), - for standard input, docker:NAME, podman:NAME,
+    journal:UNIT (journal:user/UNIT for a user's), or a server, http://HOST:PORT. A log and its server are one
+    source when given as LOG@http://HOST:PORT, or when the log says that it listens there. A key is taken from
+    SPECTOP_API_KEY or --api-key-file.
     """
     if not sources:
         raise click.UsageError("name a log to watch: spectop llama.log (or try spectop demo)")
     from tui.commands.failures import failures
     from tui.commands.terminal import require_terminal, run_screen
+    from tui.feeds.sources import read_api_key
     from tui.feeds.stdin import take_over_stdin
     from tui.pipeline import STDIN, Watch
     from tui.recorder import Recorder
@@ -37,6 +40,7 @@ def command(sources: tuple[str, ...], **settings: Any) -> None:
             basis=settings["basis"],
             backfill=settings["backfill"],
             stdin=pipe,
+            api_key=read_api_key(settings["api_key_file"]),
         )
         if settings["incumbent"]:
             watch.set_incumbent(settings["incumbent"])

@@ -63,8 +63,7 @@ class PolledServer:
             counters = read_counters(sample.metrics, engine)
         out: list[Event] = []
         if self._is_new_process(sample, counters):
-            if self._last and self._moved(self._counters):
-                out.append(self._interval(self._last, engine, self._counters))
+            out += self.flush()
             self._restarted = True
             self._base, self._moved_at, self._slots = {}, None, {}
         self._process = sample.process or self._process
@@ -82,6 +81,17 @@ class PolledServer:
             out.append(self._event(Interval, sample, engine, running=running))
         self._running = running
         return out + self._progress(sample, engine)
+
+    def flush(self) -> list[Event]:
+        """What has been counted and was not told yet, however coarse: the server is known to have ended."""
+        if self._last is None or not self._moved(self._counters):
+            return []
+        engine = self._last.engine or engine_of(self._last.metrics or "")
+        if engine is None:
+            return []
+        interval = self._interval(self._last, engine, self._counters)
+        self._base, self._moved_at = self._counters, None
+        return [interval]
 
     def _is_new_process(self, sample: Sample, counters: Counters) -> bool:
         if sample.process is not None and self._process is not None and sample.process != self._process:

@@ -71,7 +71,11 @@ class _Source:
 
 
 class Session:
-    """Collects events of any number of sources and makes frozen snapshots of them."""
+    """Collects events of any number of sources and makes frozen snapshots of them.
+
+    Attributes:
+        choice: what canaries are held against. own: by source, where one is held against something else.
+    """
 
     def __init__(self, policy: Policy | None = None) -> None:
         """Start with nothing known.
@@ -81,6 +85,7 @@ class Session:
         """
         self.policy = policy or Policy()
         self.choice: Choice | None = None
+        self.own: dict[str, Choice] = {}
         self._sources: dict[str, _Source] = {}
         self._order = 0
 
@@ -89,6 +94,10 @@ class Session:
         source = self._source(name)
         source.state = state
         source.message = message
+
+    def forget(self, name: str) -> None:
+        """A source is none of its own: what it says belongs to another."""
+        self._sources.pop(name, None)
 
     def heard(self, name: str, now: float) -> None:
         """Bytes of the source arrived."""
@@ -122,41 +131,61 @@ class Session:
                 case _:
                     pass
 
-    def choose(self, choice: Choice | None) -> None:
-        """Set what canaries are held against."""
-        self.choice = choice
+    def choose(self, choice: Choice | None, source: str | None = None) -> None:
+        """Set what canaries are held against.
+
+        Args:
+            choice: None takes it away: a source without one of its own has that of all.
+            source: the name of the only source it holds for; None for all, whatever they had before.
+        """
+        if source is None:
+            self.choice = choice
+            self.own.clear()
+        elif choice is None:
+            self.own.pop(source, None)
+        else:
+            self.own[source] = choice
+
+    def choice_of(self, source: str) -> Choice | None:
+        """What the canary of a source is held against."""
+        return self.own.get(source, self.choice)
 
     def price(self, cost: Profile | None) -> None:
         """Set the profile that verify passes are priced with; None takes it away."""
         self.policy = replace(self.policy, cost=cost)
 
-    def freeze(self, view: int) -> None:
+    def freeze(self, view: int, *, alone: bool = False) -> None:
         """The present arm of a view becomes the incumbent; what comes after it is the canary.
+
+        Args:
+            view: its place among the sources.
+            alone: only that source is held against it.
 
         Raises:
             ValueError: nothing has finished in that view.
         """
         source = list(self._sources.values())[view]
-        arm = SourceView(self._facts(source), self.policy, self.choice).canary_arm
+        arm = SourceView(self._facts(source), self.policy, self.choice_of(source.name)).canary_arm
         if arm is None or not arm.finished:
             raise ValueError("no finished request to freeze yet")
         label = SourceView(self._facts(source), self.policy, None).label_of(arm)
-        self.choice = frozen(arm, f"{label} (frozen at {arm.all.requests or 'its counters'})")
+        choice = frozen(arm, f"{label} (frozen at {arm.all.requests or 'its counters'})")
+        self.choose(choice, source.name if alone else None)
         server = source.servers[arm.key.stream]
         server.generation = self._next_generation(source)
         self._arm_for(source, arm.key.stream, arm.key.drafter)
 
     def take_offer(self, view: int) -> None:
-        """The offered earlier arm of a view becomes the incumbent.
+        """The offered earlier arm of a view becomes the incumbent of that source, which alone has it.
 
         Raises:
             ValueError: none is offered.
         """
         source = list(self._sources.values())[view]
-        offered = SourceView(self._facts(source), self.policy, self.choice).offered_arm
+        offered = SourceView(self._facts(source), self.policy, self.choice_of(source.name)).offered_arm
         if offered is None:
             raise ValueError("no earlier arm of this source to compare with")
-        self.choice = EarlierArm(offered.key)
+        self.choose(EarlierArm(offered.key), source.name)
 
     def newest_arm(self) -> Arm | None:
         """The arm that got the newest request."""
@@ -169,9 +198,10 @@ class Session:
 
     def _view(self, source: _Source, now: float) -> View:
         facts = self._facts(source, now)
-        made_of = (source.changes, self.choice, self.policy)
+        choice = self.choice_of(source.name)
+        made_of = (source.changes, choice, self.policy)
         if source.view is None or source.made_of != made_of:
-            source.view = SourceView(facts, self.policy, self.choice).view()
+            source.view = SourceView(facts, self.policy, choice).view()
             source.made_of = made_of
         # Only its age and state move while nothing happens.
         state = replace(
