@@ -322,3 +322,46 @@ def test_a_file_without_any_event_is_told_in_words(tmp_path: Path, content: byte
     path.write_bytes(content)
     with pytest.raises(FeedError, match="nothing to replay"):
         read_timeline(str(path))
+
+
+def two_sources() -> Replay:
+    events = [
+        event for name in ("a.log", "b.log") for event in (start(source=name), *[drafted(source=name)] * 4)
+    ]
+    whats = [what for pair in zip(events[:5], events[5:], strict=True) for what in pair]
+    entries = (Entry(float(n), what) for n, what in enumerate(whats))
+    return replay_of(Timeline(tuple(schedule(entries))), Clock(), speed=math.inf)
+
+
+def beaten(replay: Replay) -> list[str]:
+    labels = (view.incumbent.label if view.incumbent else "--" for view in replay.snapshot().views)
+    return [label.removesuffix(" tok/s, typed") for label in labels]
+
+
+def test_one_source_may_have_an_incumbent_of_its_own_wherever_one_seeks() -> None:
+    replay = two_sources()
+    replay.choose(replay.read_incumbent("25"))
+    replay.choose(replay.read_incumbent("80"), "b.log")
+    for seconds in (0.0, -5.0, 2.0):
+        replay.seek(seconds)
+        assert beaten(replay) == ["25", "80"]
+    replay.choose(replay.read_incumbent("30"))
+    assert beaten(replay) == ["30", "30"]
+
+
+def test_freezes_and_incumbents_of_one_source_stand_side_by_side_while_seeking() -> None:
+    replay = two_sources()
+    replay.freeze_incumbent(0)
+    replay.choose(replay.read_incumbent("80"), "b.log")
+    frozen = "a.log draft-simple K=3 (frozen at 4)"
+    assert beaten(replay) == [frozen, "80"]
+    replay.seek(-5.0)
+    assert beaten(replay) == ["--", "80"]
+    replay.seek(9.0)
+    assert beaten(replay) == [frozen, "80"]
+    replay.freeze_incumbent(1, alone=True)
+    replay.seek(-5.0)
+    replay.seek(9.0)
+    assert beaten(replay) == [frozen, "b.log draft-simple K=3 (frozen at 4)"]
+    replay.choose(replay.read_incumbent("80"), "b.log")
+    assert beaten(replay) == [frozen, "80"]

@@ -171,7 +171,8 @@ class Replay:
         self._sleep = sleep
         self._sources = tuple(dict.fromkeys(due.what.source for due in timeline.dues))
         self._choice: Choice | None = None
-        self._freezes: dict[int, list[int]] = {}
+        self._own: dict[str, Choice] = {}
+        self._freezes: dict[int, list[tuple[int, bool]]] = {}
         self._notices: tuple[str, ...] = ()
         self._ticked = clock()
         self.position_s = timeline.length_s if math.isinf(speed) else 0.0
@@ -231,12 +232,33 @@ class Replay:
             ValueError: with words for people.
             FeedError: the log cannot be read.
         """
-        self.choose(read_incumbent(text, self._basis, self._policy))
+        self.choose(self.read_incumbent(text))
 
-    def choose(self, choice: Choice) -> None:
-        """Set what canaries are held against, from the start of the replay on."""
-        self._choice = choice
-        self._freezes.clear()
+    def read_incumbent(self, text: str) -> Choice:
+        """What is typed for the incumbent, its log read whole; changes nothing.
+
+        Raises:
+            ValueError: with words for people.
+            FeedError: the log cannot be read.
+        """
+        return read_incumbent(text, self._basis, self._policy)
+
+    def choose(self, choice: Choice, source: str | None = None) -> None:
+        """Set what canaries are held against, from the start of the replay on.
+
+        Args:
+            choice: what to beat.
+            source: the only source it holds for; None for all.
+        """
+        if source is None:
+            self._choice = choice
+            self._own.clear()
+            self._freezes.clear()
+        else:
+            self._own[source] = choice
+            mine = (self._sources.index(source), True)
+            for place, freezes in self._freezes.items():
+                self._freezes[place] = [each for each in freezes if each != mine]
         self._rewind()
         self._catch_up()
 
@@ -245,16 +267,22 @@ class Replay:
         self._policy = dataclasses.replace(self._policy, cost=cost)
         self.session.price(cost)
 
-    def freeze_incumbent(self, view: int) -> None:
+    def freeze_incumbent(self, view: int, *, alone: bool = False) -> None:
         """The present arm of a view becomes the incumbent from this place on.
+
+        Args:
+            view: its place among the sources.
+            alone: only that source is held against it.
 
         Raises:
             ValueError: nothing has finished there yet.
         """
-        self.session.freeze(view)
+        self.session.freeze(view, alone=alone)
         for later in [place for place in self._freezes if place > self._shown]:
             del self._freezes[later]
-        self._freezes.setdefault(self._shown, []).append(view)
+        self._freezes.setdefault(self._shown, []).append((view, alone))
+        if not alone:
+            self._own.clear()
 
     def offer_incumbent(self, view: int) -> None:
         """The offered earlier arm of a view becomes the incumbent.
@@ -263,7 +291,8 @@ class Replay:
             ValueError: none is offered.
         """
         self.session.take_offer(view)
-        self._choice = self.session.choice
+        name = self._sources[view]
+        self._own[name] = self.session.own[name]
 
     @property
     def _over(self) -> bool:
@@ -282,6 +311,7 @@ class Replay:
     def _rewind(self) -> None:
         self.session = Session(self._policy)
         self.session.choose(self._choice)
+        self._choose_own()
         self._shown = 0
         self._tell_state("live")
 
@@ -292,10 +322,16 @@ class Replay:
         while self._shown < len(dues) and dues[self._shown].at <= self.position_s:
             self._show(dues[self._shown].what)
             self._shown += 1
-            for view in self._freezes.get(self._shown, ()):
-                self.session.freeze(view)
+            for view, alone in self._freezes.get(self._shown, ()):
+                self.session.freeze(view, alone=alone)
+                if not alone:
+                    self._choose_own()
         if self._shown == len(dues) > first:
             self._tell_state("ended")
+
+    def _choose_own(self) -> None:
+        for source, choice in self._own.items():
+            self.session.choose(choice, source)
 
     def _show(self, what: Event | Gap) -> None:
         if isinstance(what, Gap):

@@ -276,3 +276,61 @@ def test_requests_of_two_router_streams_never_pool() -> None:
     view = one_view(session)
     assert view.canary is not None
     assert {view.canary.requests, *(arm.requests for arm in view.others)} == {1, 2}
+
+
+def two_sources() -> Session:
+    session = Session(Policy(rules=Rules(min_requests=2)))
+    for name in ("a.log", "b.log"):
+        session.add([start(source=name), *[drafted(source=name) for _ in range(4)]])
+    return session
+
+
+def beaten(session: Session) -> dict[str, str | None]:
+    views = session.snapshot(100.0).views
+    return {view.source.name: view.incumbent.label if view.incumbent else None for view in views}
+
+
+def test_one_source_may_be_held_against_something_of_its_own() -> None:
+    session = two_sources()
+    session.choose(TypedRate(25.0))
+    session.choose(TypedRate(80.0), "b.log")
+    assert beaten(session) == {"a.log": "25 tok/s, typed", "b.log": "80 tok/s, typed"}
+    ratios = [view.ratio for view in session.snapshot(100.0).views]
+    assert ratios == pytest.approx([50 / 25, 50 / 80])
+    session.choose(None, "b.log")
+    assert beaten(session) == {"a.log": "25 tok/s, typed", "b.log": "25 tok/s, typed"}
+
+
+def test_an_incumbent_for_all_ends_what_sources_had_of_their_own() -> None:
+    session = two_sources()
+    session.choose(TypedRate(80.0), "b.log")
+    assert beaten(session) == {"a.log": None, "b.log": "80 tok/s, typed"}
+    session.choose(TypedRate(25.0))
+    assert beaten(session) == {"a.log": "25 tok/s, typed", "b.log": "25 tok/s, typed"}
+
+
+def test_an_arm_is_frozen_for_its_own_source_or_for_all() -> None:
+    session = two_sources()
+    session.freeze(0, alone=True)
+    labels = beaten(session)
+    assert labels["b.log"] is None
+    assert labels["a.log"] is not None
+    assert "frozen at 4" in labels["a.log"]
+    session.freeze(1)
+    assert {label for label in beaten(session).values() if label} == {
+        "b.log draft-simple K=3 (frozen at 4)",
+    }
+
+
+def test_an_earlier_arm_is_taken_by_its_own_source_alone() -> None:
+    session = two_sources()
+    session.choose(TypedRate(25.0))
+    session.add([start(source="b.log", depth=5), drafted(source="b.log")])
+    with pytest.raises(ValueError, match="no earlier arm"):
+        session.take_offer(1)
+    session.choose(None)
+    session.take_offer(1)
+    labels = beaten(session)
+    assert labels["a.log"] is None
+    assert labels["b.log"] is not None
+    assert "K=3" in labels["b.log"]
