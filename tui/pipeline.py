@@ -185,6 +185,7 @@ class Watch:
 
     Attributes:
         recorder: keeps what comes, when set before `run`; its end is told by a notice.
+        api_key: for servers that ask for one.
     """
 
     def __init__(
@@ -216,6 +217,7 @@ class Watch:
         """
         self.session = Session(policy)
         self.recorder: Recorder | None = None
+        self.api_key = api_key
         self._basis: Basis = basis
         self._clock = clock
         self._on_events = on_events
@@ -293,6 +295,10 @@ class Watch:
     def choose(self, choice: Choice, source: str | None = None) -> None:
         """Set what canaries are held against: that of one source, or of all of them."""
         self.session.choose(choice, source)
+
+    def address_of(self, source: str) -> str | None:
+        """Where the server of a source is asked; None where none is."""
+        return next((url for url, server in self._servers.items() if server.name == source), None)
 
     def set_cost(self, cost: Profile | None) -> None:
         """Price verify passes with a profile; None takes it away."""
