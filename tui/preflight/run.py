@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import httpx
 
@@ -43,6 +43,7 @@ class Ask:
         spec_types: how the drafter would be attached; several are a chain.
         llama_server: a local llama-server binary.
         probe: a drafter's name for the one request that halogen is sent; None sends none.
+        runs: what a server on this machine holds in memory already, so that it need not fit beside itself.
     """
 
     url: str | None = None
@@ -54,6 +55,7 @@ class Ask:
     spec_types: tuple[str, ...] = ()
     llama_server: str | None = None
     probe: str | None = None
+    runs: Literal["target", "pair"] | None = None
 
 
 def run(ask: Ask, announce: Announce = lambda _words: None) -> tuple[Finding, ...]:
@@ -70,7 +72,8 @@ def run(ask: Ask, announce: Announce = lambda _words: None) -> tuple[Finding, ..
     if ask.llama_server:
         offers, devices = attach.build_offers(ask.llama_server, ask.spec_types)
         found += offers
-    found += attach.chain(ask.spec_types)
+    if ask.runs != "pair":
+        found += attach.chain(ask.spec_types)
     target, draft = _model("target", ask.target, found), _model("drafter", ask.draft, found)
     if target and draft:
         found.append(_tokenizer(target, draft))
@@ -82,10 +85,8 @@ def run(ask: Ask, announce: Announce = lambda _words: None) -> tuple[Finding, ..
     models = [model for model in (target, draft) if model]
     if models:
         setup = setup_from_log(ask.setup, log)
-        machine = machine_devices()
-        places = devices + tuple(d for d in machine if not devices or d.backend == HOST)
-        here = engine is not None and httpx.URL(ask.url or "").host in LOCAL
-        found += fit(models, setup, places, target_runs=here)
+        here = ask.runs == "target" or (engine is not None and httpx.URL(ask.url or "").host in LOCAL)
+        found += fit(models, setup, () if ask.runs == "pair" else _places(devices), target_runs=here)
         found += against_log(models, setup, log, str(ask.log))
     return tuple(found)
 
@@ -106,6 +107,11 @@ def _server(ask: Ask, announce: Announce, found: list[Finding]) -> Engine | None
         elif ask.probe is not None:
             announce("no probe was sent: only halogen takes a drafter's name in a request")
     return identity.engine
+
+
+def _places(listed: tuple[Device, ...]) -> tuple[Device, ...]:
+    """The devices that the build lists, else the machine's; host memory in any case."""
+    return listed + tuple(each for each in machine_devices() if not listed or each.backend == HOST)
 
 
 def _log(path: Path, found: list[Finding]) -> ServerLog:
