@@ -36,6 +36,7 @@ def running(folder: Path, target: Path, draft: Path | None = None, slots: int = 
         "rates": [0.5, 0.2] if draft else [],
         "slots": slots,
         "verbosity": 4,
+        "port": 0,
     }
     with (folder / "server.log").open("wb") as log:
         process = subprocess.Popen(
