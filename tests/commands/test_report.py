@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.commands import logs
+from tests.tiny_models import write_tiny_model
 from tui.cli import cli
 
 if TYPE_CHECKING:
@@ -100,3 +101,22 @@ def test_what_cannot_be_read_is_a_failure_and_what_makes_no_sense_wrong_usage(
         wrong = report(new, "--incumbent", words)
         assert wrong.exit_code == 2, words
         assert "--incumbent" in wrong.stderr
+
+
+def test_part_d_is_filled_by_what_the_files_at_hand_say(tmp_path: Path, new: Path) -> None:
+    models = {name: str(write_tiny_model(tmp_path / f"{name}.gguf")) for name in ("target", "draft")}
+    for name, path in models.items():
+        new.write_text(new.read_text().replace(f"'{name}.gguf'", f"'{path}'"))
+    assert json.loads(report(new, "--json").stdout)["preflight"] is None
+    found = json.loads(report(new, "--preflight", "--json").stdout)["preflight"]
+    answers = {each["question"]: each["answer"] for each in found}
+    assert answers["Are the token ids interchangeable?"] == "all token ids are interchangeable"
+    assert "Do the target and drafter fit on host memory?" in answers
+    assert "token ids are interchangeable (certain)" in " ".join(report(new, "--preflight").stdout.split())
+
+
+def test_part_d_tells_which_files_are_not_here(new: Path) -> None:
+    done = report(new, "--preflight")
+    assert done.exit_code == 0
+    text = " ".join(done.stdout.split())
+    assert "Is the target's file at hand? no such file on this machine (unknown)" in text

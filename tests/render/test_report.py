@@ -227,6 +227,10 @@ def test_preflight_findings_fill_part_d() -> None:
     lines = "\n".join(report_lines(view, 120, [finding]))
     assert "Do the vocabularies agree? yes, all 262144 tokens (certain)" in lines
     assert "not checked" not in lines
+    both = several(losing(), losing())
+    for text in (report_text(both, {"b.log": [finding]}), report_markdown(both, {"b.log": [finding]})):
+        assert text.count("not checked") == 1
+        assert text.index("not checked") < text.index("all 262144 tokens")
 
 
 def test_several_sources_are_told_together_the_worst_first() -> None:

@@ -55,9 +55,9 @@ def one(events: list[Event], incumbent: Choice | None = None) -> dict[str, Any]:
     return report_object(several(events, incumbent=incumbent))
 
 
-def valid(snapshot: Snapshot, findings: list[Finding] | None = None) -> dict[str, Any]:
+def valid(snapshot: Snapshot, checked: dict[str, list[Finding]] | None = None) -> dict[str, Any]:
     """The object as it is written, checked against the schema."""
-    read: dict[str, Any] = json.loads(report_json(snapshot, findings))
+    read: dict[str, Any] = json.loads(report_json(snapshot, checked))
     jsonschema.validate(read, schema(), jsonschema.Draft202012Validator)
     return read
 
@@ -183,8 +183,10 @@ def test_preflight_findings_are_in_it_and_null_when_nothing_was_checked() -> Non
     snapshot = several(losing(), incumbent=log())
     assert valid(snapshot)["preflight"] is None
     finding = Finding(question="Does it fit?", asked="a.gguf", answer="yes", sure="likely", ok=True)
-    (told,) = valid(snapshot, [finding])["preflight"]
+    (told,) = valid(snapshot, {"a.log": [finding]})["preflight"]
     assert told == {"question": "Does it fit?", "answer": "yes", "sure": "likely", "ok": True, "advice": None}
+    rows = valid(several(losing(), losing()), {"b.log": [finding]})["sources"]
+    assert [row["preflight"] is None for row in rows] == [True, False]
 
 
 def test_the_measurement_is_named_with_what_to_expect() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,8 @@ import click
 from tui.settings import JUDGING, options
 
 if TYPE_CHECKING:
+    from tui.preflight.findings import Finding
+    from tui.render.report import Checked
     from tui.session.incumbent import Choice
     from tui.session.session import Policy
     from tui.session.snapshot import Snapshot
@@ -30,8 +33,14 @@ FORMS = (
 
 @click.command()
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@click.option(
+    "--preflight",
+    is_flag=True,
+    help="Fill part (d): ask the log's start-up lines, the headers of its models where they are files here,"
+    " and the server where SOURCE is one (pages only, no request). spectop preflight asks more.",
+)
 @options(FORMS, JUDGING)
-def command(sources: tuple[str, ...], form: str, as_json: bool, **settings: Any) -> None:
+def command(sources: tuple[str, ...], preflight: bool, form: str, as_json: bool, **settings: Any) -> None:
     """Judge a canary from its logs: verdict, break-even, acceptance, and what to measure next.
 
     SOURCE is a path or glob, or - for standard input; it is read whole.
@@ -49,7 +58,17 @@ def command(sources: tuple[str, ...], form: str, as_json: bool, **settings: Any)
         choice = choice_of(settings, policy)
         session = read_session(sources, policy)
         session.choose(choice)
-        print_report(session.snapshot(time.time()), form, as_json=as_json)
+        snapshot = session.snapshot(time.time())
+        print_report(snapshot, form, as_json=as_json, checked=_checked(snapshot) if preflight else None)
+
+
+def _checked(snapshot: Snapshot) -> dict[str, tuple[Finding, ...]]:
+    from tui.feeds.sources import is_url, read_api_key
+    from tui.preflight.known import check
+
+    key = read_api_key(os.environ.get("SPECTOP_API_KEY_FILE"))
+    sources = [view.source for view in snapshot.views]
+    return {each.name: check(each, each.name if is_url(each.name) else None, key) for each in sources}
 
 
 def choice_of(settings: dict[str, Any], policy: Policy) -> Choice | None:
@@ -72,12 +91,13 @@ def choice_of(settings: dict[str, Any], policy: Policy) -> Choice | None:
     return read_incumbent(text, settings["basis"], policy)
 
 
-def print_report(snapshot: Snapshot, form: str, *, as_json: bool) -> None:
-    """Write the report on all sources to standard output."""
+def print_report(snapshot: Snapshot, form: str, *, as_json: bool, checked: Checked | None = None) -> None:
+    """Write the report on all sources, with what was checked of them, to standard output."""
     from tui.render.report import report_markdown, report_text
     from tui.render.report_object import report_json
 
     if as_json or form == "json":
-        click.echo(report_json(snapshot))
+        click.echo(report_json(snapshot, checked))
     else:
-        click.echo(report_markdown(snapshot) if form == "markdown" else report_text(snapshot))
+        write = report_markdown if form == "markdown" else report_text
+        click.echo(write(snapshot, checked))

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import textwrap
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -13,10 +11,11 @@ from tui.formats.events import harmless
 from tui.render import numbers
 from tui.render.costs import cost_words, prediction_words
 from tui.render.report_facts import facts_of, worst
+from tui.render.report_layout import Row, Section, bullets, escaped, laid
 from tui.render.report_next import measurement
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tui.model.comparison import Judged, Judgement
     from tui.model.unknowns import Prospect
@@ -25,26 +24,10 @@ if TYPE_CHECKING:
     from tui.render.report_facts import BreakEven, Facts, Projection
     from tui.session.snapshot import ArmView, Incumbent, Snapshot, View
 
+    Checked = Mapping[str, Sequence[Finding]]
+
 WIDTH = 80
-_LABEL = 11
 TEMPERATURE = "temperature is not in the logs: greedy and sampled requests cannot be told apart"
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A label (may be empty) with its text; a command is written as it is to be typed."""
-
-    label: str
-    text: str
-    command: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A heading and its rows."""
-
-    title: str
-    rows: tuple[Row, ...]
 
 
 def report_lines(view: View, width: int = WIDTH, findings: Sequence[Finding] | None = None) -> list[str]:
@@ -59,29 +42,36 @@ def report_lines(view: View, width: int = WIDTH, findings: Sequence[Finding] | N
     for section in sections(facts_of(view), findings):
         lines += [*([""] if lines else []), *textwrap.wrap(section.title, width)]
         for row in section.rows:
-            lines += _laid(row, width)
+            lines += laid(row, width)
     return lines
 
 
-def report_text(snapshot: Snapshot, findings: Sequence[Finding] | None = None) -> str:
-    """The report on all views, one below the other."""
-    parts = ["\n".join(report_lines(view, WIDTH, findings)) for view in snapshot.views]
+def report_text(snapshot: Snapshot, checked: Checked | None = None) -> str:
+    """The report on all views, one below the other.
+
+    Args:
+        snapshot: what is known.
+        checked: findings of the pre-flight checks by source; those of others were not run.
+    """
+    checked = checked or {}
+    parts = ["\n".join(report_lines(view, WIDTH, checked.get(view.source.name))) for view in snapshot.views]
     if len(parts) != 1:
         parts.insert(0, _overall(snapshot))
     return f"\n\n{'=' * WIDTH}\n".join(parts)
 
 
-def report_markdown(snapshot: Snapshot, findings: Sequence[Finding] | None = None) -> str:
-    """The report on all views as Markdown in which nothing from a log is markup."""
+def report_markdown(snapshot: Snapshot, checked: Checked | None = None) -> str:
+    """The report on all views as Markdown in which nothing from a log is markup; see `report_text`."""
     parts = []
     for view in snapshot.views:
         blocks = []
+        findings = (checked or {}).get(view.source.name)
         for number, section in enumerate(sections(facts_of(view), findings)):
             level = "###" if number == 0 else "####"
-            blocks.append(f"{level} {_escaped(section.title)}\n\n{_bullets(section.rows)}")
+            blocks.append(f"{level} {escaped(section.title)}\n\n{bullets(section.rows)}")
         parts.append("\n\n".join(blocks))
     if len(parts) != 1:
-        parts.insert(0, f"### {_escaped(_overall(snapshot))}")
+        parts.insert(0, f"### {escaped(_overall(snapshot))}")
     return "\n\n---\n\n".join(parts)
 
 
@@ -361,41 +351,3 @@ def _name(path: str) -> str:
 
 def _clean(text: str, limit: int = 200) -> str:
     return harmless(text, limit)
-
-
-def _laid(row: Row, width: int) -> list[str]:
-    if row.command:
-        lines = textwrap.wrap(row.text, width - 8, break_long_words=False, break_on_hyphens=False)
-        return [
-            f"      {'  ' if n else ''}{line}" + (" \\" if n < len(lines) - 1 else "")
-            for n, line in enumerate(lines)
-        ]
-    return textwrap.wrap(
-        row.text,
-        width,
-        initial_indent=f"   {row.label:<{_LABEL}} ",
-        subsequent_indent=" " * (_LABEL + 4),
-        break_on_hyphens=False,
-    )
-
-
-def _bullets(rows: Sequence[Row]) -> str:
-    lines: list[str] = []
-    fenced: list[str] = []
-    for row in [*rows, None]:
-        if row is not None and row.command:
-            fenced.append(row.text)
-            continue
-        if fenced:
-            ticks = max(len(run) for run in re.findall("`*", "".join(fenced)))
-            fence = "`" * max(3, ticks + 1)
-            lines += ["", f"{fence}sh", *fenced, fence, ""]
-            fenced = []
-        if row is not None:
-            lines.append(f"- {f'**{_escaped(row.label)}** ' if row.label else ''}{_escaped(row.text)}")
-    return "\n".join(lines).strip("\n")
-
-
-def _escaped(text: str) -> str:
-    """Text that Markdown shows as it is: no markup, no mention, no link to an issue."""
-    return re.sub(r"([@#])", r"\1<!-- -->", re.sub(r"([\\`*_\[\]<>|~])", r"\\\1", text))

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tui.model.comparison import Judged
     from tui.model.figures import Figure, Provenance, RootSpan, Span
     from tui.preflight.findings import Finding
+    from tui.render.report import Checked
     from tui.render.report_facts import Facts
     from tui.session.snapshot import ArmView, Snapshot, VerifyCost, View
 
@@ -26,17 +27,18 @@ SCHEMA_VERSION = 1
 SCHEMA = Path(__file__).with_name("report.schema.json")
 
 
-def report_object(snapshot: Snapshot, findings: Sequence[Finding] | None = None) -> dict[str, Any]:
+def report_object(snapshot: Snapshot, checked: Checked | None = None) -> dict[str, Any]:
     """All views of a snapshot: one at the top level, several under "sources" with the worst verdict above.
 
     Args:
         snapshot: what is known.
-        findings: of the pre-flight checks; None when they were not run.
+        checked: findings of the pre-flight checks by source; those of others were not run.
 
     Returns:
         JSON-ready values; unknown is None.
     """
-    rows = [_view_object(facts_of(view), findings) for view in snapshot.views]
+    checked = checked or {}
+    rows = [_view_object(facts_of(view), checked.get(view.source.name)) for view in snapshot.views]
     if len(rows) == 1:
         return {"schema_version": SCHEMA_VERSION, **rows[0]}
     return {
@@ -46,9 +48,9 @@ def report_object(snapshot: Snapshot, findings: Sequence[Finding] | None = None)
     }
 
 
-def report_json(snapshot: Snapshot, findings: Sequence[Finding] | None = None) -> str:
+def report_json(snapshot: Snapshot, checked: Checked | None = None) -> str:
     """The object as JSON text; ASCII, so that no name in it can act on a terminal."""
-    return json.dumps(report_object(snapshot, findings), indent=2, allow_nan=False)
+    return json.dumps(report_object(snapshot, checked), indent=2, allow_nan=False)
 
 
 class _Origins:
