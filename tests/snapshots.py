@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tui.formats.events import Request
 from tui.model.acceptance import Acceptance
 from tui.model.comparison import Judged, Judgement
+from tui.model.cost import CostKey, Profile
 from tui.model.figures import Figure
 from tui.model.steps import StepFigures
 from tui.model.whatif import Measured, WhatIf
@@ -21,6 +22,7 @@ from tui.session.snapshot import (
     RequestRow,
     Snapshot,
     SourceState,
+    VerifyCost,
     View,
     Window,
 )
@@ -181,6 +183,14 @@ LIVE = WhatIf(
     incumbent_tok_s=38.1,
     measured=Measured(4, 104.4, 46.8, COMMIT, CURVE),
 )
+BENCH = Profile(
+    "bench.jsonl",
+    (1, 2, 3, 4, 5, 6, 8),
+    (1.0, 1.15, 1.3, 1.9, 1.7, 1.8, 2.0),
+    26.0,
+    CostKey("llama.cpp", context=900),
+)
+DOUBT = "4.98 tokens cost 2.20 plain steps here, 1.70 by the profile: its other sizes may be as far off"
 FAIL = Judgement(
     verdict="FAIL",
     reason="the interval of the ratio lies below 1",
@@ -258,6 +268,12 @@ def no_incumbent() -> View:
         incumbent=None,
         offered="canary.log no drafting #1",
     )
+
+
+def priced() -> View:
+    """A bench of the target is loaded, which does not fit well."""
+    cost = VerifyCost(BENCH, True, (DOUBT,), ("model", "device", "build"))
+    return view(what_if=replace(LIVE, profile=BENCH.steps), cost=cost)
 
 
 def nothing_known() -> View:
@@ -389,6 +405,9 @@ class FakeWatch:
         if text == "nonsense":
             raise ValueError("[/x] is neither a rate nor a log")
         self.asked.append(("set", text))
+
+    def set_cost(self, cost: Profile | None) -> None:
+        self.asked.append(("cost", cost))
 
     def freeze_incumbent(self, view: int) -> None:
         self.asked.append(("freeze", view))

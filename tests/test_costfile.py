@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tui.costfile import read_cost
+from tui.costfile import benches_at_hand, read_cost, read_typed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,3 +44,29 @@ def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
         read_cost(str(tmp_path / "none"))
     with pytest.raises(ValueError, match="directory"):
         read_cost(str(tmp_path))
+
+
+def test_what_is_typed_on_the_screen_is_never_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "costs.txt").write_text("1.0, 0.6, 0.5")
+    profile = read_typed("~/costs.txt")
+    assert profile is not None
+    assert profile.name == "costs.txt"
+    assert read_typed("") is None
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("~/pipe", str(tmp_path)):
+        with pytest.raises(ValueError, match="this is no file"):
+            read_typed(name)
+
+
+def test_benches_at_hand_newest_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for age, name in enumerate(
+        ("old-bench.jsonl", "batched-BENCH.md", "costs.json", "server.log", "bench.py")
+    ):
+        (tmp_path / name).write_text("1.0, 0.6")
+        os.utime(tmp_path / name, (1000 + age, 1000 + age))
+    (tmp_path / "bench.json").mkdir()
+    assert benches_at_hand() == ["costs.json", "batched-BENCH.md", "old-bench.jsonl"]

@@ -16,12 +16,14 @@ from textual.binding import Binding, BindingType
 from textual.command import CommandPalette
 from textual.filter import Monochrome, NoColor
 
+from tui.costfile import benches_at_hand, read_typed
 from tui.panels.requests import RequestsPanel
 from tui.panels.whatif import WhatIfPanel
 from tui.render import alerts, plot
 from tui.render.glyphs import ASCII, UNICODE
 from tui.render.text import clean
 from tui.render.themes import COLOURLESS, DARK, load_themes
+from tui.screens.cost import CostScreen
 from tui.screens.help import HelpScreen, key_name
 from tui.screens.incumbent import IncumbentScreen
 from tui.screens.main import MainScreen
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
     from textual.screen import Screen
 
+    from tui.model.cost import Profile
     from tui.model.whatif import WhatIf
     from tui.session.snapshot import Snapshot
 
@@ -53,6 +56,10 @@ class Watching(Protocol):
 
     def set_incumbent(self, text: str) -> None:
         """Take a typed rate, a log's path or drafter:NAME; ValueError tells why not."""
+        ...
+
+    def set_cost(self, cost: Profile | None) -> None:
+        """Price verify passes with a profile; None takes it away."""
         ...
 
     def freeze_incumbent(self, view: int) -> None:
@@ -95,6 +102,7 @@ class SpectopApp(App[None]):
         ascii: bool = False,  # noqa: A002  # the option's name
         theme: str | None = None,
         what_if_only: WhatIf | None = None,
+        cost: Profile | None = None,
         quiet: bool = False,
     ) -> None:
         """Nothing is followed before the screen stands.
@@ -104,6 +112,7 @@ class SpectopApp(App[None]):
             ascii: draw with ASCII only; a terminal that is not UTF-8 gets that anyway.
             theme: a theme's name; None chooses by the terminal.
             what_if_only: inputs of the what-if pane when there is no source.
+            cost: what prices these.
             quiet: no toasts and no bell for alerts.
         """
         super().__init__()
@@ -116,6 +125,7 @@ class SpectopApp(App[None]):
         self.shown: Snapshot | None = None
         self.paused = False
         self.main = MainScreen(self.glyphs, what_if_only)
+        self.main.cost = cost
         self._set_colour()
         self._set_themes(theme)
 
@@ -209,6 +219,21 @@ class SpectopApp(App[None]):
         dialog = IncumbentScreen(self.watch_sources, index, view, self.glyphs)
         self.push_screen(dialog, lambda is_set: self.take() if is_set else None)
 
+    def action_cost(self) -> None:
+        """Ask for a profile of verify costs."""
+        now = self.main.scene(self.main.current).cost
+        self.push_screen(CostScreen(self.set_cost, now, benches_at_hand(), self.glyphs))
+
+    def set_cost(self, name: str) -> None:
+        """Price verify passes with the profile in a file; ValueError tells why not."""
+        cost = read_typed(name)
+        if self.watch_sources is None:
+            self.main.cost = cost
+            self.main.redraw()
+        else:
+            self.watch_sources.set_cost(cost)
+            self.take()
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Without a source there is nothing to pause and nothing to beat."""
         if self.main.alone is not None and action in ("pause", "incumbent"):
@@ -252,6 +277,7 @@ class SpectopApp(App[None]):
         """What the palette offers."""
         yield SystemCommand("Pause", "Hold the screen still, or let it go on (space)", self.action_pause)
         yield SystemCommand("Incumbent", "Set what has to be beaten (b)", self.action_incumbent)
+        yield SystemCommand("Verify cost", "Load what a pass costs by its size (v)", self.action_cost)
         for panel in self.main.columns[0].panels:
             name, number = panel.label.capitalize(), panel.number
             yield SystemCommand(name, f"Go to panel {number}", partial(self.main.action_panel, number))

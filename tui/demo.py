@@ -20,6 +20,7 @@ from tui.session.session import Policy, Session
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from tui.model.cost import Profile
     from tui.session.snapshot import Snapshot
 
 RECORDINGS = Path(__file__).parent / "recordings"
@@ -108,6 +109,10 @@ class Demo:
     def set_incumbent(self, text: str) -> None:
         """Hold the present chapter against something else; see `Replay.set_incumbent`."""
         self._replay.set_incumbent(text)
+
+    def set_cost(self, cost: Profile | None) -> None:
+        """Price the present chapter's verify passes; see `Replay.set_cost`."""
+        self._replay.set_cost(cost)
 
     def freeze_incumbent(self, view: int) -> None:
         """See `Replay.freeze_incumbent`."""

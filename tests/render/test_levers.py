@@ -116,3 +116,30 @@ def test_the_measured_p_is_the_point_or_the_middle_of_its_range() -> None:
     assert measured_p(view(canary=None)) is None
     assert measured_p(None) is None
     assert measured_p(no_incumbent()) == pytest.approx(0.609)
+
+
+def test_p_may_be_one_for_each_position() -> None:
+    levers = Levers(acceptance=0.6).with_value("acceptance", parse("acceptance", ".8,.7,.5"))
+    assert levers.touched() == ("acceptance",)
+    what = levers.over(LIVE)
+    assert (what.acceptance, what.conditional) == (None, (0.8, 0.7, 0.5))
+    # One p again, typed or stepped, replaces them.
+    again = levers.with_value("acceptance", 0.6)
+    assert (again.over(LIVE).acceptance, again.over(LIVE).conditional) == (0.6, None)
+    assert step("acceptance", 1, levers=levers).over(LIVE).conditional is None
+    assert levers.with_value("depth", 2).over(LIVE).conditional == (0.8, 0.7, 0.5)
+    assert parse("acceptance", ".8,") == (0.8,)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"), [(".8,1.2", "from 0 to 1"), (".8,,.7", "not a number"), (",", "number")]
+)
+def test_what_is_no_p_at_some_position_is_refused(text: str, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        Levers().with_value("acceptance", parse("acceptance", text))
+
+
+def test_a_typed_verify_factor_replaces_the_profile() -> None:
+    priced = replace(LIVE, profile=(1.0, 1.2, 1.4))
+    assert Levers(depth=1).over(priced).profile == (1.0, 1.2, 1.4)
+    assert Levers(verify_factor=1.5).over(priced).profile is None

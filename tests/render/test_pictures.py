@@ -2,7 +2,7 @@ import dataclasses
 
 import pytest
 
-from tests.snapshots import LIVE, UNKNOWN_ARM, view, wave
+from tests.snapshots import BENCH, LIVE, UNKNOWN_ARM, view, wave
 from tui.model.figures import Figure
 from tui.model.whatif import WhatIf
 from tui.render import plot
@@ -103,6 +103,8 @@ PICTURES = {
     "depth": lambda w, h, g: plot.rate_over_depth(LIVE, w, h, g),
     "history": lambda w, h, g: plot.ratio_history(view().history, w, h, g),
     "unknown": lambda w, h, g: plot.rate_over_p(WhatIf("plain", 3), None, w, h, g),
+    "cost": lambda w, h, g: plot.verify_cost(BENCH, (5, 2.2), 3, w, h, g),
+    "no profile": lambda w, h, g: plot.verify_cost(None, None, 3, w, h, g),
     "no history": lambda w, h, g: plot.ratio_history((), w, h, g),
 }
 
@@ -120,6 +122,17 @@ def test_pictures_fill_exactly_their_cells(glyphs: Glyphs, name: str, size: tupl
 def test_pictures_use_the_colours_of_the_theme_and_no_others() -> None:
     styles = {span.style for line in plot.rate_over_p(LIVE, 0.6, 60, 12, UNICODE) for span in line.spans}
     assert styles == {"$canary", "$incumbent", "$draft bold", "$muted"}
+
+
+def test_verify_cost_has_the_usual_assumption_as_its_line_and_marks_what_was_measured() -> None:
+    drawn = [line.plain for line in plot.verify_cost(BENCH, (5, 2.2), 3, 60, 14, UNICODE)]
+    assert any(row.startswith("1.10┼") for row in drawn)
+    assert drawn[-1].split() == ["n", "1", "4", "8"]
+    assert sum(row.count(UNICODE.spot) for row in drawn) == 1
+    # The pass of the present depth, four tokens, is marked where the ruler says 4.
+    assert drawn[3][drawn[-1].index("4")] == "│"
+    beyond = [line.plain for line in plot.verify_cost(BENCH, (17, 4.0), 16, 60, 14, UNICODE)]
+    assert UNICODE.spot not in "".join(beyond)
 
 
 def test_a_picture_of_bounds_shows_both() -> None:

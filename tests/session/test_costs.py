@@ -251,7 +251,7 @@ def test_a_profile_of_another_setup_is_doubted(key: CostKey, said: str | None) -
 def test_a_profile_that_is_off_at_the_length_that_ran_is_doubted() -> None:
     dear = [drafted(decode_ms=40 * 65.0)] * 25
     (doubt,) = cost_of(view_of(dear, old_log(), Policy(cost=BENCH), depth=3)).doubts
-    assert doubt.startswith("a pass over 4 tokens takes 2.50 plain steps here, by the profile 1.75")
+    assert doubt.startswith("4 tokens cost 2.50 plain steps here, 1.75 by the profile")
 
 
 def test_a_profile_can_be_set_and_taken_away_while_nothing_happens() -> None:

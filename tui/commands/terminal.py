@@ -12,6 +12,7 @@ from tui.commands.failures import NoTerminal
 
 if TYPE_CHECKING:
     from tui.app import Watching
+    from tui.model.cost import Profile
     from tui.model.whatif import WhatIf
 
 
@@ -31,12 +32,18 @@ def require_terminal(instead: str) -> None:
 
 
 def run_screen(
-    watch: Watching | None, *, theme: str | None, ascii_only: bool, quiet: bool, what_if: WhatIf | None = None
+    watch: Watching | None,
+    *,
+    theme: str | None,
+    ascii_only: bool,
+    quiet: bool,
+    what_if: WhatIf | None = None,
+    cost: Profile | None = None,
 ) -> None:
     """Run the app until the operator or a signal ends it, and exit with its code."""
     from tui.app import SpectopApp
 
-    app = SpectopApp(watch, theme=theme, ascii=ascii_only, quiet=quiet, what_if_only=what_if)
+    app = SpectopApp(watch, theme=theme, ascii=ascii_only, quiet=quiet, what_if_only=what_if, cost=cost)
     app.run()
     sys.exit(app.return_code or 0)
 

@@ -41,16 +41,27 @@ SCHEMA_VERSION = 1
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @options(SCREEN)
-def command(as_json: bool, theme: str | None, ascii: bool, quiet: bool, **given: Any) -> None:  # noqa: A002
+def command(
+    cost: str | None,
+    as_json: bool,
+    theme: str | None,
+    ascii: bool,  # noqa: A002  # the option's name
+    quiet: bool,
+    **given: Any,
+) -> None:
     """What another depth or acceptance would do, from numbers you have.
 
     Opens the pane; with --json, or without a terminal, prints the numbers. Times are ms or carry a unit.
     """
     from tui.commands.failures import failures
     from tui.commands.terminal import require_terminal, run_screen
+    from tui.costfile import read_cost
+    from tui.session.inputs import priced
 
     with failures():
-        what = _inputs(**given)
+        unpriced = _inputs(**given)
+        profile = None if cost is None else read_cost(cost)
+        what = unpriced if profile is None else priced(unpriced, profile)
         row = as_object(what, "derived" if given["acceptance_ratio"] is not None else "typed")
         if as_json:
             click.echo(json.dumps(row, indent=2))
@@ -58,7 +69,7 @@ def command(as_json: bool, theme: str | None, ascii: bool, quiet: bool, **given:
             click.echo("\n".join(_lines(row)))
         else:
             require_terminal("add --json")
-            run_screen(None, theme=theme, ascii_only=ascii, quiet=quiet, what_if=what)
+            run_screen(None, theme=theme, ascii_only=ascii, quiet=quiet, what_if=unpriced, cost=profile)
 
 
 def _inputs(
@@ -71,7 +82,6 @@ def _inputs(
     verify_factor: float | None,
     incumbent: float | None,
     drafter_class: Any,
-    cost: str | None,
 ) -> WhatIf:
     from tui.model.figures import Figure
     from tui.model.rates import ratio_to_p
@@ -87,26 +97,16 @@ def _inputs(
     def typed(value: float | None, name: str) -> Figure:
         return Figure.unknown(f"{name} not given") if value is None else Figure(value, "typed")
 
-    step, profile = typed(target_step, "--target-step"), None
-    if cost is not None:
-        from tui.costfile import read_cost
-
-        measured = read_cost(cost)
-        profile = measured.steps
-        if target_step is None and measured.target_step_ms is not None:
-            step = Figure(measured.target_step_ms, "measured")
-
     v = Figure(ASSUMED_VERIFY_FACTOR, "assumed") if verify_factor is None else Figure(verify_factor, "typed")
     return WhatIf(
         drafter_class=drafter_class,
         depth=depth,
         acceptance=acceptance,
-        target_step_ms=step,
+        target_step_ms=typed(target_step, "--target-step"),
         draft_step_ms=typed(draft_step, "--draft-step"),
         verify_factor=v,
         coverage=coverage,
         incumbent_tok_s=incumbent,
-        profile=profile,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 from textual.binding import Binding, BindingType
 from textual.message import Message
@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from textual.content import Content
 
     from tui.render.scene import Scene
+
+
+PictureKind = Literal["p", "K", "cost"]
+_SHORT, _LONG = 6, 60
+"""Characters that can be typed for a number, and for one p for each position."""
 
 
 class WhatIfPanel(Pictured):
@@ -37,7 +42,14 @@ class WhatIfPanel(Pictured):
         Binding(
             "right,plus", "step(1)", "raise", show=False, id="whatif.right", tooltip="Raise the chosen input"
         ),
-        Binding("enter", "take", "take", show=False, id="whatif.enter", tooltip="Take the digits typed"),
+        Binding(
+            "enter",
+            "take",
+            "take",
+            show=False,
+            id="whatif.enter",
+            tooltip="Take what was typed; p for each position: .8,.7,.5",
+        ),
         Binding(
             "backspace",
             "rub_out",
@@ -65,7 +77,7 @@ class WhatIfPanel(Pictured):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002  # Textual's name
         super().__init__(id=id, classes=classes)
         self.cursor = Cursor("depth")
-        self.over_depth = False
+        self.pictured: PictureKind = "p"
 
     def title(self, scene: Scene | None) -> str:
         """Whether it is live, or what was moved."""
@@ -78,17 +90,22 @@ class WhatIfPanel(Pictured):
 
     def picture_size(self, width: int, height: int) -> tuple[int, int] | None:
         """Beside the text, or below it."""
-        return whatif.picture_size(width, height)
+        return whatif.picture_size(self.scene, width, height)
 
     def paint(self, scene: Scene, width: int, height: int) -> list[Content]:
-        """Rate over p, or over K."""
-        if self.over_depth:
+        """Rate over p, rate over K, or verify cost over the tokens of a pass."""
+        if self.pictured == "K":
             return plot.rate_over_depth(scene.what, width, height, scene.glyphs)
+        if self.pictured == "cost":
+            profile = None if scene.cost is None else scene.cost.profile
+            measured = whatif.measured_pass(scene)
+            return plot.verify_cost(profile, measured, scene.what.depth, width, height, scene.glyphs)
         return plot.rate_over_p(scene.what, whatif.p_in_force(scene), width, height, scene.glyphs)
 
     def swap_picture(self) -> None:
-        """The other picture."""
-        self.over_depth = not self.over_depth
+        """The next picture."""
+        kinds = get_args(PictureKind)
+        self.pictured = kinds[(kinds.index(self.pictured) + 1) % len(kinds)]
         self.redraw()
 
     def complain(self, text: str) -> None:
@@ -118,10 +135,13 @@ class WhatIfPanel(Pictured):
         self._move(replace(self.cursor, typing=self.cursor.typing[:-1]))
 
     def on_key(self, event: events.Key) -> None:
-        """Digits and the point type a value; Esc drops it."""
-        if event.character is not None and event.character in "0123456789.":
+        """Digits and the point type a value, for p the comma too; Esc drops it."""
+        by_position = self.cursor.lever == "acceptance"
+        if event.character is not None and event.character in (
+            "0123456789.," if by_position else "0123456789."
+        ):
             event.stop()
-            if len(self.cursor.typing) < 6:
+            if len(self.cursor.typing) < (_LONG if by_position else _SHORT):
                 self._move(replace(self.cursor, typing=self.cursor.typing + event.character, complaint=""))
         elif event.key == "escape" and self.cursor.typing:
             event.stop()

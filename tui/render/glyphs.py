@@ -16,7 +16,7 @@ class Glyphs:
         bar: a cell filled from the left, least to full, without the empty one.
         reference: a piece of the line where there are no dots.
         mark: a vertical line on a gauge.
-        plot: the marker plotext draws curves with.
+        plot: the marker plotext draws curves with. spot: a single point of a picture.
         ellipsis: what stands where text was cut.
         cursor: points at the chosen row.
     """
@@ -29,6 +29,7 @@ class Glyphs:
     mark: str
     track: str
     plot: str
+    spot: str
     ellipsis: str
     cursor: str
 
@@ -42,6 +43,7 @@ UNICODE = Glyphs(
     mark="┃",
     track="┄",
     plot="braille",
+    spot="●",
     ellipsis="…",
     cursor="▸",
 )
@@ -54,6 +56,7 @@ ASCII = Glyphs(
     mark="!",
     track=".",
     plot="*",
+    spot="o",
     ellipsis=">",
     cursor=">",
 )

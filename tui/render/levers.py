@@ -48,7 +48,11 @@ NOTHING_KNOWN = WhatIf(drafter_class="plain", depth=3)
 
 @dataclass(frozen=True, slots=True)
 class Levers:
-    """The inputs that were moved by hand; None follows the live value."""
+    """The inputs that were moved by hand; None follows the live value.
+
+    Attributes:
+        conditional: h_1, h_2, ... in place of the one p.
+    """
 
     depth: int | None = None
     acceptance: float | None = None
@@ -58,25 +62,37 @@ class Levers:
     coverage: float | None = None
     incumbent_tok_s: float | None = None
     drafter_class: DrafterClass | None = None
+    conditional: tuple[float, ...] | None = None
 
     def touched(self) -> tuple[LeverName, ...]:
         """The levers that no longer follow the log."""
-        return tuple(name for name in LABELS if getattr(self, name) is not None)
+        moved = {name for name in LABELS if getattr(self, name) is not None}
+        if self.conditional is not None:
+            moved.add("acceptance")
+        return tuple(name for name in LABELS if name in moved)
 
     def over(self, live: WhatIf) -> WhatIf:
         """The live inputs with these laid over them; untouched, the very same object."""
         moved: dict[str, object] = {name: getattr(self, name) for name in self.touched()}
+        if "acceptance" in moved:
+            moved["conditional"] = self.conditional
+        if "verify_factor" in moved:
+            moved["profile"] = None
         for name in ("target_step_ms", "draft_step_ms", "verify_factor"):
             if name in moved:
                 moved[name] = Figure(getattr(self, name), "typed")
         return dataclasses.replace(live, **moved) if moved else live  # type: ignore[arg-type]  # fields by name
 
-    def with_value(self, name: LeverName, value: float) -> Levers:
-        """One number set, kept within its range.
+    def with_value(self, name: LeverName, value: float | tuple[float, ...]) -> Levers:
+        """One number set, kept within its range; p may be one for each position.
 
         Raises:
             ValueError: with what is allowed, for people.
         """
+        if isinstance(value, tuple):
+            if not all(0.0 <= chance <= 1.0 for chance in value):
+                raise ValueError(f"p {_allowed('acceptance')}")
+            return dataclasses.replace(self, acceptance=None, conditional=value)
         if name == "depth":
             if value != int(value):
                 raise ValueError("K is a whole number")
@@ -84,7 +100,9 @@ class Levers:
         low, high = RANGES.get(name, (0.0, math.inf))
         if not low <= value <= high or (name not in RANGES and value == 0 and name != "draft_step_ms"):
             raise ValueError(f"{LABELS[name]} {_allowed(name)}")
-        return dataclasses.replace(self, **{name: value})  # type: ignore[arg-type]  # fields by name
+        conditional = None if name == "acceptance" else self.conditional
+        moved: dict[str, object] = {"conditional": conditional, name: value}
+        return dataclasses.replace(self, **moved)  # type: ignore[arg-type]  # fields by name
 
     def next_class(self, live: WhatIf) -> Levers:
         """The next drafter class after the one in force."""
@@ -107,13 +125,15 @@ def value_of(what: WhatIf, name: LeverName) -> float | None:
     return value.value if isinstance(value, Figure) else value
 
 
-def parse(name: LeverName, text: str) -> float:
-    """What was typed into a lever; coverage is typed in percent.
+def parse(name: LeverName, text: str) -> float | tuple[float, ...]:
+    """What was typed into a lever; coverage is typed in percent, p may be one for each position.
 
     Raises:
         ValueError: with words for people.
     """
     try:
+        if name == "acceptance" and "," in text:
+            return tuple(float(part) for part in text.strip(",").split(","))
         value = float(text)
     except ValueError:
         raise ValueError(f"{text!r} is not a number") from None

@@ -1,4 +1,4 @@
-"""Pictures by plotext: rate over p, rate over K, and the ratio's history.
+"""Pictures by plotext: rate over p, rate over K, verify cost over its size, and the ratio's history.
 
 plotext has one figure for the whole process, paints a ground of its own and frames in characters outside
 ASCII: so it is cleared and set up for each picture, its colours serve only as tags that become the theme's,
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from textual.content import Content
 
-from tui.model.whatif import DEPTHS, rate_of
+from tui.model.whatif import ASSUMED_VERIFY_FACTOR, DEPTHS, rate_of
 from tui.render import numbers
 from tui.render.glyphs import FRAME_TO_ASCII
 from tui.render.text import fit
@@ -25,6 +25,7 @@ from tui.render.text import fit
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tui.model.cost import Profile
     from tui.model.figures import Span
     from tui.model.whatif import WhatIf
     from tui.render.glyphs import Glyphs
@@ -75,6 +76,49 @@ def rate_over_depth(what: WhatIf, width: int, height: int, glyphs: Glyphs) -> li
     ticks = [1, last // 2, last]
     labels = [f"K {ticks[0]}", *(str(k) for k in ticks[1:])]
     return _rates(ks, spans, what.incumbent_tok_s, what.depth, (ticks, labels), (width, height), glyphs)
+
+
+@lru_cache(maxsize=8)
+def verify_cost(
+    profile: Profile | None,
+    measured: tuple[int, float] | None,
+    depth: int,
+    width: int,
+    height: int,
+    glyphs: Glyphs,
+) -> list[Content]:
+    """T(n)/T(1) over the tokens of a pass, with the usual assumption as a line and the present depth.
+
+    Args:
+        profile: what is known of it.
+        measured: tokens and cost of the pass that this log measured, in plain steps.
+        depth: K, whose pass is over K + 1 tokens.
+        width: cells.
+        height: rows.
+        glyphs: the characters to draw with.
+    """
+    if profile is None:
+        return _message("no profile of verify costs: v loads one", width, height, glyphs)
+    points = [(n, y) for n, y in zip(profile.batch, profile.time_ratio, strict=True) if n <= DEPTHS.stop]
+    last = points[-1][0]
+    marked = [measured] if measured is not None and measured[0] <= last else []
+    highest = max(y for _, y in (*points, *marked)) * 1.08
+    figure = _figure(width, height)
+    _curve(figure, [float(n) for n, _ in points], [y for _, y in points], _CURVE, glyphs)
+    figure.line(ASSUMED_VERIFY_FACTOR, "h", pixel=_pixel(_INCUMBENT))
+    if depth + 1 <= last:
+        figure.line(float(depth + 1), "v", pixel=_pixel(_HERE))
+    plotext = importlib.import_module("plotext")
+    for n, y in marked:
+        figure.draw(figure.signal([float(n)], [y], marker=plotext.marker(glyphs.spot, _pixel(_HERE))))
+    middle = (1 + last) // 2
+    ticks = sorted({1, middle, last})
+    _rulers(
+        figure,
+        x=(ticks, [f"n {ticks[0]}", *(str(n) for n in ticks[1:])], (1.0, float(last))),
+        y=_ticks([(0.0, "0"), (ASSUMED_VERIFY_FACTOR, ""), (highest, "")], 0.0, highest, numbers.factor),
+    )
+    return _lines(figure, width, height, glyphs)
 
 
 @lru_cache(maxsize=4)

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from tui.model.whatif import Answer, WhatIf
     from tui.render.glyphs import Glyphs
     from tui.render.levers import Levers
-    from tui.session.snapshot import Incumbent, View
+    from tui.session.snapshot import Incumbent, VerifyCost, View
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,7 @@ class Scene:
         what: the live inputs with the levers laid over them; answer: what they give.
         number, of: which source this is, counted from 1.
         paused: finished requests since the screen was paused; None while it is not.
+        cost: what verify passes are priced with at depths that were not measured.
         plots: pictures can be drawn (plotext is loaded).
     """
 
@@ -32,6 +33,7 @@ class Scene:
     number: int = 1
     of: int = 1
     paused: int | None = None
+    cost: VerifyCost | None = None
     plots: bool = False
 
     @property

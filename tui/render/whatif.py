@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from tui.model.figures import Figure
 from tui.model.steps import UPPER_BOUND, is_upper_bound
-from tui.render import numbers
+from tui.render import depths, numbers
+from tui.render.costs import cost_words
 from tui.render.levers import LABELS, LeverName, measured_p, value_of
 from tui.render.text import beside, clean, line, wrapped
 
@@ -24,6 +25,8 @@ INPUTS, ANSWERS = 27, 28
 _OTHER_DEPTHS = (1, 3, 7)
 _TALL = 16
 """Rows from which on the picture goes below the text, over the whole width."""
+_PRICED = 13
+"""Rows from which on a line more tells where it pays to go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +47,32 @@ class Cursor:
 def title(scene: Scene) -> str:
     """What the frame says: live, or what was moved."""
     touched = scene.levers.touched()
+    costs = ", other depths by profile" if _priced(scene) else ""
     if not touched:
-        return "what if - live" if scene.view and scene.view.what_if else "what if"
+        return f"what if - live{costs}" if scene.view and scene.view.what_if else f"what if{costs}"
     return f"what if - typed: {', '.join(LABELS[name] for name in touched)} (R back to live)"
 
 
-def picture_size(width: int, height: int) -> tuple[int, int] | None:
+def picture_size(scene: Scene | None, width: int, height: int) -> tuple[int, int] | None:
     """Cells for the picture: beside the text where that is wide enough, else below it."""
     if width >= INPUTS + ANSWERS + 22 and height < _TALL:
         return width - INPUTS - ANSWERS - 2, height
-    below = height - len(LABELS) - (2 if height >= _TALL else 1)
+    words = (2 if height >= _TALL else 1) + (height >= _PRICED and _priced(scene))
+    below = height - max(len(LABELS), _table_height(scene, width, height)) - words
     return (width, below) if below >= 4 else None
+
+
+def _priced(scene: Scene | None) -> bool:
+    """Whether verify passes at other depths are priced with a profile."""
+    return scene is not None and scene.cost is not None and scene.what.profile is not None
+
+
+def _table_height(scene: Scene | None, width: int, height: int) -> int:
+    """Rows of the table of depths; 0 where it has no place beside the answers."""
+    if not _priced(scene) or height < _TALL or width < INPUTS + ANSWERS + depths.TABLE + 2:
+        return 0
+    reached = len(scene.what.profile or ()) - 1 if scene is not None else 0
+    return min(reached + 2, max(len(LABELS), height // 2))
 
 
 def draw(scene: Scene, cursor: Cursor, picture: list[Content], width: int, height: int) -> list[Content]:
@@ -70,17 +88,26 @@ def draw(scene: Scene, cursor: Cursor, picture: list[Content], width: int, heigh
     glyphs = scene.glyphs
     inputs = [_input(scene, name, cursor, glyphs) for name in LABELS]
     answers = _answers(scene, glyphs, roomy=height > len(LABELS) + 4)
-    size = picture_size(width, height)
+    table = _table_height(scene, width, height)
+    strip = None if table else depths.strip(scene, width)
+    if strip is not None and len(answers) > len(LABELS):
+        answers = _answers(scene, glyphs, roomy=False)
+    size = picture_size(scene, width, height)
     is_beside = size is not None and size[1] == height
     blocks = [(inputs, INPUTS), (answers, ANSWERS)]
     if size is not None and is_beside:
         blocks.append((picture, size[0]))
+    if table:
+        blocks.append((depths.table(scene, table), depths.TABLE))
     lines = beside(blocks, glyphs)
     last = height - (0 if size is None or is_beside else size[1])
     if cursor.complaint and last <= len(lines):
         lines = [*lines[: last - 1], line(width, glyphs, (cursor.complaint, "$warn bold"))]
-    for text, style in _notes(scene, cursor) if last > len(lines) else ():
-        lines += [line(width, glyphs, (row, style)) for row in wrapped(clean(text, glyphs), width, 2, glyphs)]
+    if strip is not None and last - len(lines) > 1:
+        lines.append(strip)
+    for text, style in _notes(scene, cursor):
+        rows = wrapped(clean(text, glyphs), width, min(2, last - len(lines)), glyphs)
+        lines += [line(width, glyphs, (row, style)) for row in rows]
     if size is not None and not is_beside:
         lines = [*lines[:last], *[line(width, glyphs)] * (last - len(lines)), *picture]
     return [line(width, glyphs, row) for row in lines[:height]]
@@ -96,7 +123,7 @@ def _input(scene: Scene, name: LeverName, cursor: Cursor, glyphs: Glyphs) -> Con
     chosen = cursor.lever == name
     value, said = _value(scene, name)
     if chosen and cursor.typing:
-        value, said = f"{cursor.typing}_", "Enter"
+        value, said = f"{cursor.typing[-14:]}_", "Enter"
     moved = name in scene.levers.touched()
     style = "reverse bold" if chosen else "$draft bold" if moved else "bold"
     pointer = glyphs.cursor if chosen else " "
@@ -112,6 +139,8 @@ def _input(scene: Scene, name: LeverName, cursor: Cursor, glyphs: Glyphs) -> Con
 def _value(scene: Scene, name: LeverName) -> tuple[str, str]:
     """The value as it is written, and what is said beside it."""
     what = scene.what
+    if name == "acceptance" and what.acceptance is None and what.conditional:
+        return "each", " ".join(numbers.p(chance) for chance in what.conditional)
     if name in scene.levers.touched():
         return _written(name, getattr(what, name)), "typed"
     match name:
@@ -121,8 +150,7 @@ def _value(scene: Scene, name: LeverName) -> tuple[str, str]:
             arm = scene.view.canary if scene.view else None
             return ("live", numbers.acceptance(arm.acceptance)) if arm is not None else ("--", "")
         case "target_step_ms" | "draft_step_ms" | "verify_factor":
-            figure: Figure = getattr(what, name)
-            return _written(name, figure), _said(figure)
+            return _cost(scene, name)
         case "incumbent_tok_s":
             kind = (
                 scene.incumbent.kind if scene.incumbent else "typed" if what.incumbent_tok_s else "b sets it"
@@ -141,6 +169,29 @@ def _value(scene: Scene, name: LeverName) -> tuple[str, str]:
             return what.drafter_class, said
         case _:
             return _written(name, getattr(what, name)), "typed"
+
+
+def _cost(scene: Scene, name: LeverName) -> tuple[str, str]:
+    """A time or v; what the log did not measure may be the profile's."""
+    what, cost = scene.what, scene.cost
+    figure: Figure = getattr(what, name)
+    if cost is not None and cost.typed and name == "target_step_ms":
+        from_profile = figure.value is not None and figure.value == cost.profile.target_step_ms
+        return _written(name, figure), "profile" if from_profile else _said(figure)
+    if name != "verify_factor" or cost is None or not what.profile or what.depth >= len(what.profile):
+        return _written(name, figure), _said(figure)
+    measured = measured_pass(scene)
+    if measured is not None and measured[0] == what.depth + 1:
+        return _written(name, figure), _said(figure)
+    return _written(name, what.profile[what.depth]), "profile?" if cost.doubts else "profile"
+
+
+def measured_pass(scene: Scene) -> tuple[int, float] | None:
+    """Tokens of the verify pass that the log measured, and its cost in plain steps."""
+    live, v = scene.what.measured, scene.what.verify_factor
+    if live is None or v.value is None or v.provenance not in ("measured", "derived"):
+        return None
+    return live.depth + 1, v.value
 
 
 def _depth(scene: Scene) -> tuple[str, str]:
@@ -236,10 +287,12 @@ def _notes(scene: Scene, cursor: Cursor) -> list[tuple[str, str]]:
     assumed = [LABELS.get(name, name) for name in scene.answer.assumed]  # type: ignore[call-overload]  # any field
     if assumed:
         notes.append((f"assumed: {', '.join(assumed)}", "$warn"))
-    cost = scene.view.cost if scene.view else None
-    if cost is not None:
-        notes += [(doubt, "$warn") for doubt in cost.doubts]
-        notes.append((f"other depths are priced with {cost.profile.name}", "$muted"))
+    if scene.cost is not None and _priced(scene):
+        notes += [(doubt, "$warn") for doubt in scene.cost.doubts]
+    if scene.view is not None and scene.view.fixed_cost:
+        notes.append((scene.view.fixed_cost, "$warn"))
+    if scene.cost is not None and _priced(scene):
+        notes.append((f"other depths are priced with {cost_words(scene.cost)}", "$muted"))
     if scene.answer.replaces:
         notes.append((f"to measure it: {scene.answer.replaces}", "$muted"))
     return notes

@@ -75,7 +75,7 @@ class IncumbentScreen(ModalScreen[bool]):
 
     def compose(self) -> ComposeResult:
         """A line to type in, and the arms at hand."""
-        with Vertical(id="incumbent"):
+        with Vertical(classes="dialog"):
             yield Static("incumbent: what has to be beaten", classes="page-title", markup=False)
             yield Input(placeholder="25, or 25 delivered", compact=True)
             yield Static(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.binding import Binding, BindingType
@@ -22,6 +22,8 @@ from tui.render.headline import notes
 from tui.render.levers import NOTHING_KNOWN, LeverName, Levers, measured_p, parse, stepped
 from tui.render.scene import Scene
 from tui.screens.lines import LinesScreen
+from tui.session.inputs import priced
+from tui.session.snapshot import VerifyCost
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
+    from tui.model.cost import Profile
     from tui.render.glyphs import Glyphs
     from tui.session.snapshot import Snapshot
 
@@ -110,8 +113,23 @@ class MainScreen(Screen[None]):
             id="filter",
             tooltip="Show only requests with these words",
         ),
+        Binding(
+            "v",
+            "app.cost",
+            "verify cost",
+            show=False,
+            id="whatif.cost",
+            tooltip="Load what a verify pass costs by its size",
+        ),
         Binding("c", "drafter_class", "class", show=False, id="whatif.class", tooltip="Next drafter class"),
-        Binding("m", "picture", "picture", show=False, id="whatif.picture", tooltip="Rate over p, or over K"),
+        Binding(
+            "m",
+            "picture",
+            "picture",
+            show=False,
+            id="whatif.picture",
+            tooltip="Rate over p, rate over K, or verify cost",
+        ),
         Binding(
             "R", "live", "live", show=False, id="whatif.live", tooltip="All inputs back to the live values"
         ),
@@ -132,11 +150,12 @@ class MainScreen(Screen[None]):
 
         Args:
             glyphs: the characters to draw with.
-            alone: inputs of the what-if pane when there is no source at all.
+            alone: inputs of the what-if pane when there is no source at all; `cost` prices them.
         """
         super().__init__()
         self.glyphs = glyphs
         self.alone = alone
+        self.cost: Profile | None = None
         self.shown: Snapshot | None = None
         self.paused: int | None = None
         self.current = 0
@@ -195,6 +214,7 @@ class MainScreen(Screen[None]):
             glyphs=self.glyphs,
             number=index + 1,
             of=max(1, len(views)),
+            cost=self._cost(index),
             paused=self.paused,
             plots=plot.loaded(),
         )
@@ -217,9 +237,15 @@ class MainScreen(Screen[None]):
         """The source in the left column."""
         return self.current - self.current % 2 if self._side_by_side else self.current
 
+    def _cost(self, index: int) -> VerifyCost | None:
+        if self.alone is not None:
+            return None if self.cost is None else VerifyCost(self.cost, typed=True)
+        views = () if self.shown is None else self.shown.views
+        return views[index].cost if index < len(views) else None
+
     def _live(self, index: int) -> WhatIf:
         if self.alone is not None:
-            return self.alone
+            return self.alone if self.cost is None else priced(self.alone, self.cost)
         views = () if self.shown is None else self.shown.views
         live = views[index].what_if if index < len(views) else None
         return live or NOTHING_KNOWN
@@ -252,7 +278,7 @@ class MainScreen(Screen[None]):
         self._set(lambda _levers, _what: Levers())
 
     def action_picture(self) -> None:
-        """The other picture."""
+        """The next picture."""
         self.column.whatif.swap_picture()
 
     @on(WhatIfPanel.Stepped)
@@ -352,6 +378,3 @@ class MainScreen(Screen[None]):
             text = f"too small: {width} x {height}\nspectop needs {SMALLEST[0]} x {SMALLEST[1]}; q quits"
             self.query_one("#too-small", Static).update(Content(text))
         self.redraw()
-
-
-PictureKind = Literal["p", "K"]

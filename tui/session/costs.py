@@ -180,8 +180,8 @@ def held_against(profile: Profile, arm: Arm, verify_factor: Figure) -> VerifyCos
         says = _at(profile.steps, length)
         if says is not None and abs(verify_factor.value / says - 1) > APART:
             doubts.append(
-                f"a pass over {length + 1:.3g} tokens takes {verify_factor.value:.2f} plain steps here,"
-                f" by the profile {says:.2f}: its other sizes may be as far off"
+                f"{length + 1:.3g} tokens cost {verify_factor.value:.2f} plain steps here, {says:.2f} by the"
+                " profile: its other sizes may be as far off"
             )
     return VerifyCost(profile, True, tuple(doubts), tuple(each.field for each in unknown))
 
