@@ -19,10 +19,9 @@ def command(sources: tuple[str, ...], **settings: Any) -> None:
     SOURCE is a path or glob (followed through rotation), - for standard input, docker:NAME, podman:NAME,
     journal:UNIT (journal:user/UNIT for a user's), or a server, http://HOST:PORT. A log and its server are one
     source when given as LOG@http://HOST:PORT, or when the log says that it listens there. A key is taken from
-    SPECTOP_API_KEY or --api-key-file.
+    SPECTOP_API_KEY or --api-key-file. Without a SOURCE, what runs here is offered.
     """
-    if not sources:
-        raise click.UsageError("name a log to watch: spectop llama.log (or try spectop demo)")
+    from tui.commands.discovery import choose_sources
     from tui.commands.failures import failures
     from tui.commands.terminal import require_terminal, run_screen
     from tui.feeds.sources import read_api_key
@@ -31,6 +30,7 @@ def command(sources: tuple[str, ...], **settings: Any) -> None:
     from tui.recorder import Recorder
     from tui.settings import policy_of
 
+    sources = sources or choose_sources()
     with failures(), ExitStack() as stack:
         pipe = take_over_stdin() if STDIN in sources else None
         require_terminal("spectop events SOURCE... prints the events, spectop report SOURCE... the numbers")
