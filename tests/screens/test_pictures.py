@@ -1,13 +1,14 @@
 """The screen as pictures. Made with one release of Textual: another may draw its own parts differently."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import textual
 from textual.pilot import Pilot
 
 from tests.screens.test_app import alone
-from tests.snapshots import FakeWatch, head, hostile, no_incumbent, nothing_known, view
+from tests.snapshots import FakeWatch, head, hostile, no_incumbent, nothing_known, priced, view
 from tui.app import SpectopApp
 
 pytestmark = pytest.mark.skipif(
@@ -20,6 +21,7 @@ STATES = {
     "head": (head(),),
     "two_sources": (view(), head()),
     "hostile": (hostile(),),
+    "priced": (priced(),),
 }
 Compare = Callable[..., bool]
 
@@ -34,7 +36,7 @@ def test_main(state: str, snap_compare: Compare) -> None:
     assert snap_compare(SpectopApp(FakeWatch(*STATES[state])), terminal_size=(80, 24), run_before=settled)
 
 
-@pytest.mark.parametrize("state", ["loss", "no_incumbent", "unknown"])
+@pytest.mark.parametrize("state", ["loss", "no_incumbent", "unknown", "priced"])
 def test_large(state: str, snap_compare: Compare) -> None:
     assert snap_compare(SpectopApp(FakeWatch(*STATES[state])), terminal_size=(120, 40), run_before=settled)
 
@@ -66,11 +68,26 @@ def test_what_if_alone(snap_compare: Compare) -> None:
         ("requests", ["6", "down"]),
         ("help", ["question_mark"]),
         ("incumbent", ["b"]),
+        ("costs", ["m", "m", "5", "z"]),
+        ("cost dialog", ["v"]),
     ],
 )
-def test_after_keys(name: str, keys: list[str], snap_compare: Compare) -> None:
+def test_after_keys(
+    name: str, keys: list[str], snap_compare: Compare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
     async def pressed(pilot: Pilot[None]) -> None:
         await pilot.press(*keys)
         await settled(pilot)
 
-    assert snap_compare(SpectopApp(FakeWatch(view())), terminal_size=(80, 24), run_before=pressed)
+    shown = priced() if "cost" in name else view()
+    assert snap_compare(SpectopApp(FakeWatch(shown)), terminal_size=(80, 24), run_before=pressed)
+
+
+def test_depths(snap_compare: Compare) -> None:
+    async def pressed(pilot: Pilot[None]) -> None:
+        await pilot.press("5", "z")
+        await settled(pilot)
+
+    assert snap_compare(SpectopApp(FakeWatch(priced())), terminal_size=(120, 40), run_before=pressed)
