@@ -122,10 +122,12 @@ class Polled:
             self._find_log(sample, logs)
         reader = self._readers.setdefault(sample.stream, PolledServer(self.name, sample.stream))
         try:
-            return reader.read(sample)
+            events = reader.read(sample)
         except ValueError as fault:
             self.words = f"{harmless(self.url)}: /metrics cannot be read: {harmless(str(fault))}"
             return []
+        self.words = ""
+        return events
 
     def _find_log(self, sample: Sample, logs: Logs) -> None:
         model = sample.about.get("model_path")

@@ -217,6 +217,15 @@ def test_sglang_tells_a_mean_length() -> None:
     assert plain.mean_accepted_length is None
 
 
+def test_an_answer_without_counters_is_refused_and_changes_nothing() -> None:
+    server = PolledServer(URL)
+    server.read(look(llamacpp(100, 1), 0))
+    for text in ("", "\0" * 9, '{"a": 1}', "# HELP llamacpp:tokens_predicted_total Words"):
+        with pytest.raises(ValueError, match="tokens_predicted_total"):
+            server.read(look(text, 2))
+    assert [e.tokens for e in server.read(look(llamacpp(130, 2), 4)) if isinstance(e, Interval)] == [30]
+
+
 def test_nobody_known_says_nothing() -> None:
     assert engine_of("nginx_up 1\n") is None
     assert read_all([look("nginx_up 1\n", engine=None)]) == []

@@ -121,7 +121,7 @@ def read_counters(text: str, engine: Engine) -> Counters:
         engine: whose.
 
     Raises:
-        ValueError: the text is no Prometheus text.
+        ValueError: the text is no Prometheus text, or not this engine's.
     """
     names = _NAMES[engine]
     fields = {
@@ -138,6 +138,8 @@ def read_counters(text: str, engine: Engine) -> Counters:
             name = place if place.isdecimal() else fields.get(sample.name)
             if name and math.isfinite(sample.value):
                 found[name] = found.get(name, 0.0) + sample.value
+    if "tokens" not in found:
+        raise ValueError(f"no {names.tokens} in it")
     if found.get("mean", 1.0) < 1:
         del found["mean"]  # nothing was drafted
     return {name: Count(value, _quantum(name, value, names)) for name, value in found.items()}
