@@ -40,10 +40,13 @@ def _print_whole(sources: tuple[str, ...]) -> None:
     # Events hold no cycles and are let go of one by one: looking for garbage is a tenth of the time.
     gc.disable()
     line = _encoder()
-    for path in (path for source in sources for path in paths_of(source)):
-        for event in read_whole(path):
-            if isinstance(event, Event):
-                sys.stdout.write(line(event.to_json()) + "\n")
+    try:
+        for path in (path for source in sources for path in paths_of(source)):
+            for event in read_whole(path):
+                if isinstance(event, Event):
+                    sys.stdout.write(line(event.to_json()) + "\n")
+    finally:
+        gc.enable()
 
 
 def _follow(sources: tuple[str, ...]) -> None:
