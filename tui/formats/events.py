@@ -10,7 +10,7 @@ import datetime as dt
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-Engine = Literal["llama.cpp", "halogen", "vLLM", "SGLang"]
+Engine = Literal["llama.cpp", "halogen", "vLLM", "SGLang", "Ollama"]
 RoundsFrom = Literal["statistics", "metrics", "per_round_lines", "mean_length", "printed"]
 Finish = Literal["done", "cancelled", "failed"]
 ProblemKind = Literal["cut", "renamed", "impossible", "oversize", "encoding", "unattached"]

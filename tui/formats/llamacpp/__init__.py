@@ -1,4 +1,4 @@
-"""llama.cpp's llama-server, builds b3761 to b11434 and the forks that print its lines."""
+"""llama.cpp of every age: its servers, its tools, its forks and the programs around it."""
 
 from tui.formats.llamacpp.stream import LlamaStream
 

@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tui.formats.events import DrafterShare, Finish, ProblemKind, Request, RoundsFrom
 from tui.formats.forms import is_falling
-from tui.formats.llamacpp.lines import is_possible, is_unfinished
+from tui.formats.llamacpp.doubts import doubt_of
+from tui.formats.llamacpp.lines import Timing, is_possible, is_unfinished
 from tui.model.rounds import candidate_rounds, fits_mean
 
 if TYPE_CHECKING:
     from tui.formats.llamacpp.counters import Counted
     from tui.formats.llamacpp.flight import Run
-    from tui.formats.llamacpp.lines import DraftCounts, Part, Timing
+    from tui.formats.llamacpp.lines import DraftCounts, Part
     from tui.formats.prefixes import Line
 
 _MOST_RAW = 40
 _CLAMPED_RATE = 1_000_000.0
+_LONGEST_MS = 1e9
 
 
 @dataclass(slots=True)
@@ -30,6 +32,9 @@ class Block:
         run: what launch, release and per-round lines told of the request.
         last: the newest line of it that has a clock, if any has.
         sound: the acceptance line contradicts neither itself nor what is possible.
+        rate_over: over how many tokens its rates are, where its form tells.
+        depth, most_rounds: bounds that a command-line tool prints of its drafts, and of its rounds.
+        doubt: why drafting is not to be counted, where the form tells.
     """
 
     slot: int | None
@@ -42,6 +47,10 @@ class Block:
     drafts: DraftCounts | None = None
     per_position: tuple[float, ...] | None = None
     sound: bool = True
+    rate_over: Literal["n", "n-1"] | None = None
+    depth: int | None = None
+    most_rounds: int | None = None
+    doubt: str | None = None
     statistics: list[Counted] = field(default_factory=list)
     raw: list[str] = field(default_factory=list)
 
@@ -69,6 +78,10 @@ class Block:
             faults += [] if self.sound else ["impossible"]
             faults += [] if not counts.rest else ["cut" if is_unfinished(counts) else "renamed"]
             self.per_position = counts.per_position or self.per_position
+        if isinstance(value, Timing) and not (value.ms is None or 0 <= value.ms <= _LONGEST_MS):
+            # Up to b8663 these could be printed without having been set.
+            setattr(self, name, Timing(None, value.tokens, None, None))
+            faults.append("impossible")
         if self.per_position and not is_falling(self.per_position):
             self.per_position = ()
             faults.append("impossible")
@@ -95,6 +108,8 @@ class Known(NamedTuple):
     model: str | None
     drafter: str | None
     depth: int | None
+    build: int | None = None
+    replays: bool = False
 
 
 class _Rounds(NamedTuple):
@@ -135,13 +150,27 @@ def finished(known: Known, block: Block, credit: tuple[DrafterShare, ...] | None
     run, decode, prompt = block.run, block.decode, block.prompt
     tokens = decode.tokens if decode else None
     drafted, accepted, ratio, mean = _counts(block, credit)
-    depth = _depth(block, known.drafter) or known.depth
+    depth = block.depth or _depth(block, known.drafter) or known.depth
     rounds = _rounds(block, credit, depth, drafted, accepted) if drafted is not None else _Rounds()
     if accepted is not None and rounds.exact and mean is None and block.sound:
         mean = 1 + accepted / rounds.exact
-    plain = None
+    left = None
     if tokens is not None and accepted is not None and rounds.exact is not None:
-        plain = tokens - 1 - accepted - rounds.exact
+        left = tokens - 1 - accepted - rounds.exact
+    rate, rate_over = _rate(decode), block.rate_over or _rate_over(decode)
+    doubt = block.doubt
+    if block.drafts is not None and doubt is None:
+        doubt = doubt_of(
+            block.drafts,
+            sound=block.sound,
+            build=known.build,
+            over_rest=None if rate_over is None else rate_over == "n-1",
+            replays=known.replays or (run is not None and run.replays),
+            overshoot=None if left is None else -left,
+            depth=depth,
+        )
+    # Tools disagree on whether the first token is the prompt's.
+    countable = left is not None and left >= 0 and doubt is None and block.most_rounds is None
     whole = run.prompt_tokens if run else None
     evaluated = prompt.tokens if prompt else None
     cached = whole - evaluated if whole is not None and evaluated is not None and whole >= evaluated else None
@@ -161,8 +190,8 @@ def finished(known: Known, block: Block, credit: tuple[DrafterShare, ...] | None
         prompt_ms=prompt.ms if prompt else None,
         tokens=tokens,
         decode_ms=decode.ms if decode else None,
-        rate_tok_s=_rate(decode),
-        rate_over=_rate_over(decode),
+        rate_tok_s=rate,
+        rate_over=None if rate is None else rate_over,
         drafted=drafted,
         accepted=accepted,
         acceptance_ratio=ratio,
@@ -172,10 +201,11 @@ def finished(known: Known, block: Block, credit: tuple[DrafterShare, ...] | None
         mean_accepted_length=mean,
         accepted_per_position=(block.per_position or None) if block.sound else None,
         draft_ms=rounds.draft_ms,
-        plain_steps=plain if plain is not None and plain >= 0 else None,
+        plain_steps=left if countable else None,
         by_drafter=rounds.shares,
         concurrency=run.concurrency if run else None,
         finish="done",
+        doubt=doubt,
         raw=tuple(block.raw),
     )
 
@@ -214,7 +244,9 @@ def _rounds(
         if _fits(count, drafted, accepted, mean):
             spent = [share.draft_ms for share in credit if share.draft_ms is not None]
             total = round(sum(spent), 3) if len(spent) == len(credit) else None
-            return _Rounds(count, None, "statistics", total, credit if len(credit) > 1 else None)
+            # Their accepted tokens can be one more for each draft that was verified again, until today.
+            told = len(credit) > 1 and sum([share.accepted for share in credit]) == accepted
+            return _Rounds(count, None, "statistics", total, credit if told else None)
     run = block.run
     counted = run is not None and run.rounds and (run.accepted, run.drafted) == (accepted, drafted)
     if run is not None and counted and _fits(run.rounds, drafted, accepted, mean):
@@ -227,6 +259,8 @@ def _rounds(
         depth=depth,
         per_position=block.per_position,
     )
+    if block.most_rounds is not None:
+        left = range(left[0], min(left[-1], block.most_rounds) + 1) if left else left
     if not left:
         return _Rounds()
     origin: Literal["mean_length"] | None = "mean_length" if mean is not None and accepted > 0 else None

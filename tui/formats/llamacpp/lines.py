@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from tui.formats.events import ProblemKind
 
 _RATIO_ERROR = 1e-3
+_RATE_BUILDS, _PLAIN_BUILDS, _SHARES_BUILDS, _MEAN_BUILDS = (
+    (4984, 9229),
+    (9230, 9665),
+    (9666, 9828),
+    (9829, 0),
+)
 
 TAG = re.compile(r"slot +([^ :][^:]{0,11}): id +(\d{1,9}) \| task (-?\d{1,9}) \| ?")
 SERVER = re.compile(r"(?:srv|que|res|spec|cmn) +([^ :][^:]{0,11}): +")
@@ -84,7 +90,12 @@ class Timing(NamedTuple):
 
 
 class DraftCounts(NamedTuple):
-    """An acceptance line; `rest` follows its known parts: empty, unless it is cut or changed."""
+    """An acceptance line.
+
+    Attributes:
+        rest: what follows its known parts: empty, unless it is cut or changed.
+        builds: the first and the last build that print this form; 0 while the last is not known.
+    """
 
     ratio: float | None
     accepted: int
@@ -92,6 +103,7 @@ class DraftCounts(NamedTuple):
     mean: float | None
     per_position: tuple[float, ...] | None
     rest: str
+    builds: tuple[int, int] = (0, 0)
 
 
 def read_prompt(text: str) -> Timing | None:
@@ -116,7 +128,9 @@ def read_shares(text: str) -> tuple[float, ...] | None:
 
 def read_acceptance(text: str) -> DraftCounts | None:
     """The acceptance line in any of its forms; None when its common part is not whole."""
-    found = ACCEPTANCE.match(text) or ACCEPTANCE_RATE.match(text)
+    builds = _PLAIN_BUILDS
+    if not (found := ACCEPTANCE.match(text)):
+        found, builds = ACCEPTANCE_RATE.match(text), _RATE_BUILDS
     if not found:
         return None
     rest = text[found.end() :].strip()
@@ -124,10 +138,11 @@ def read_acceptance(text: str) -> DraftCounts | None:
     if not rest:
         pass
     elif tail := MEAN.match(rest):
-        mean, rest = float(tail[1]), rest[tail.end() :].strip()
+        mean, rest, builds = float(tail[1]), rest[tail.end() :].strip(), _MEAN_BUILDS
     elif tail := MEAN_AND_SHARES.match(rest):
         mean, per_position, rest = float(tail[1]), shares(tail[2]), rest[tail.end() :].strip()
-    return DraftCounts(number(found[1]), int(found[2]), int(found[3]), mean, per_position, rest)
+        builds = _SHARES_BUILDS
+    return DraftCounts(number(found[1]), int(found[2]), int(found[3]), mean, per_position, rest, builds)
 
 
 Part = Timing | DraftCounts | tuple[float, ...]

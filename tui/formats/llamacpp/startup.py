@@ -23,6 +23,7 @@ _DEPTH = re.compile(r"(?:spec +\S+: |common_speculative\w*: )?- (?:n_match=\d+, 
 _SYNTHETIC = re.compile(
     _SPEC + r"synthetic (?:speculative acceptance is enabled|acceptance: n_max = (\d{1,9}))"
 )
+_REPLAYS = re.compile(r"(?:srv +\S+: )?speculative decoding will use checkpoints")
 _SLOTS = re.compile(r"(?:srv|slot) +\S+: initializing(?: slots)?, n_slots = (\d{1,9})")
 _LISTENING = re.compile(r"(?:srv +\S+|main): (?:router )?(?:server is )?listening on (\S+)")
 _LEAST_BUILD = 1000
@@ -34,15 +35,19 @@ class Startup:
 
     Attributes:
         build: `bNNNN`; the commit where a shallow clone left no number.
+        number: the build's number, where it is one of llama.cpp's own.
+        replays: drafts are verified again from checkpoints.
         limits: n_max lines seen; the depth bounds every draft only if each drafter printed one.
     """
 
     build: str | None = None
+    number: int | None = None
     model: str | None = None
     draft_model: str | None = None
     types: list[str] = field(default_factory=list)
     detected: str | None = None
     limits: list[int] = field(default_factory=list)
+    replays: bool = False
     synthetic: bool = False
     synthetic_depth: int | None = None
     listening: str | None = None
@@ -64,10 +69,9 @@ class Startup:
     def read(self, text: str) -> bool:
         """Take what the line tells; whether it tells something."""
         if found := _BUILD.match(text):
-            number, commit = found[1] or found[2], found[3]
-            self.build = (
-                f"b{number}" if int(number) >= _LEAST_BUILD else commit if commit != "unknown" else None
-            )
+            number, commit = int(found[1] or found[2]), found[3]
+            self.number = number if number >= _LEAST_BUILD else None
+            self.build = f"b{number}" if self.number else commit if commit != "unknown" else None
         elif found := _MODEL.match(text):
             self.model = found[1]
         elif found := _SLOTS.match(text):
@@ -85,6 +89,8 @@ class Startup:
             self.types.append(found[1])
         elif found := _DETECTED.match(text):
             self.detected = found[1]
+        elif found := _REPLAYS.match(text):
+            self.replays = True
         elif found := _SYNTHETIC.match(text):
             self.synthetic = True
             self.synthetic_depth = int(found[1]) if found[1] else self.synthetic_depth

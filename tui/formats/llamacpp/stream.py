@@ -1,41 +1,42 @@
-"""One llama-server's lines, put together by slot and task."""
+"""One llama-server's lines, each taken for what it is: of a slot, of the server, bare, or of a start."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui.formats.events import Event, Problem, ProblemKind, Progress, harmless
+from tui.formats.events import Event, Progress
 from tui.formats.forms import number
-from tui.formats.llamacpp.block import Block, Known, finished, unfinished
-from tui.formats.llamacpp.counters import Counters, read_statistics
-from tui.formats.llamacpp.flight import Flight, Run
+from tui.formats.keywords import KIN, OLLAMA
+from tui.formats.llamacpp.assembly import Assembly
+from tui.formats.llamacpp.block import Block
+from tui.formats.llamacpp.counters import read_statistics
+from tui.formats.llamacpp.kin import Kin, is_mlx, read_mlx
 from tui.formats.llamacpp.lines import (
     CUT_FRONT,
     DECODED,
     GENERATED,
-    PARTS,
     PROMPT_TOKENS,
     RECENT,
     ROUND,
     SERVER,
     TAG,
-    TOTAL,
-    fault,
 )
+from tui.formats.llamacpp.records import fault, put, read_record
 from tui.formats.llamacpp.startup import Startup
 
 if TYPE_CHECKING:
     import re
 
+    from tui.formats.events import ProblemKind, Request
     from tui.formats.prefixes import Line
 
 _BARE = ("prompt eval time =", "eval time =", "total time =", "draft acceptance rate =", "draft acceptance =")
-_MOST_DRAFTERS = 32
 _CLOCK_SLACK_S = 1.0
+_NO_TAG = "\0"
 
 
 class LlamaStream:
-    """Reads one stream of llama-server lines; keeps what its next lines need.
+    """Reads one stream of llama.cpp's lines: a server's of any age, or those of programs around it.
 
     Attributes:
         quoting: it has printed debug lines, which can hold users' text.
@@ -49,24 +50,21 @@ class LlamaStream:
             source: name that every event carries.
             stream: port, container or unit name.
         """
-        self._known = Known(source, stream, None, None, None)
-        self._flight = Flight()
-        self._counters = Counters()
-        self._open: Block | None = None
-        self._released: tuple[Run, Line] | None = None
-        self._startup: Startup | None = None
-        self._counted: str | None = None
+        self._source = source
+        self._made = Assembly(source, stream)
+        self._kin = Kin(source, stream)
+        self._over = False
         self._prefixed = False
         self._tagged = False
         self._newest: Line | None = None
-        self._tag = "\0"
+        self._tag = _NO_TAG
         self._owner = (0, 0)
         self.quoting = False
-        self.wants = 0
+        self.wants = KIN | OLLAMA
 
     @staticmethod
     def recognises(text: str) -> bool:
-        """Whether llama-server prints such a line."""
+        """Whether llama.cpp or a program around it prints such a line."""
         return bool(
             TAG.match(text)
             or SERVER.match(text)
@@ -74,12 +72,14 @@ class LlamaStream:
             or CUT_FRONT.match(text)
             or text.startswith("statistics ")
             or text.lstrip().startswith(_BARE)
+            or Kin.recognises(text.strip())
+            or ((record := read_record(text)) is not None and record.known)
         )
 
     @property
     def starting(self) -> bool:
         """Whether a start is in progress."""
-        return self._startup is not None
+        return self._made.startup is not None
 
     @property
     def serving(self) -> bool:
@@ -88,20 +88,19 @@ class LlamaStream:
 
     def forget(self) -> None:
         """Bytes were left out: drop what needs neighbours."""
-        self._open = self._released = None
-        self._flight.forget(certain=False)
-        self._counters.forget()
+        self._made.forget()
+        self._kin.forget()
         self._newest = None
 
     def idle(self, out: list[Event]) -> None:
         """The stream has been silent: what waited for its next line is complete."""
-        if self._open is not None and not self._open.empty:
-            self._finish(out)
-        self._settle(out)
+        self._made.idle(out)
+        self._end_kin(out)
 
     def close(self, out: list[Event]) -> None:
         """The stream has ended."""
-        self._end(out)
+        self._made.end(out)
+        self._end_kin(out)
 
     def read(self, line: Line, out: list[Event]) -> bool:
         """Take one line.
@@ -111,7 +110,7 @@ class LlamaStream:
             out: where events go.
 
         Returns:
-            Whether llama-server prints such lines.
+            Whether llama.cpp or a program around it prints such lines.
         """
         text = line.text
         self.quoting = self.quoting or line.debug
@@ -128,18 +127,23 @@ class LlamaStream:
         elif CUT_FRONT.match(text):
             self._problem(line, "cut", out)
         else:
-            return self._on_start(line, text, out)
+            known = self._on_start(line, text, out)
+            return known or (bool(self.wants) and (self._on_record(line, out) or self._on_kin(line, out)))
         return True
 
     def refuse(self, line: Line, out: list[Event]) -> None:
         """Report data that belongs to nothing here."""
         self._problem(line, "unattached", out)
 
+    def _problem(self, line: Line, kind: ProblemKind, out: list[Event]) -> None:
+        self._made.problem(line, kind, out)
+
     def _note(self, line: Line) -> None:
         self._tagged = True
         if line.prefixed:
             self._prefixed = True
             self._newest = line
+            self.wants = 0
 
     def _forged(self, line: Line) -> bool:
         """Whether a line cannot be the server's own, in a log that holds users' text."""
@@ -147,20 +151,6 @@ class LlamaStream:
             return True
         before = self._newest.clock_s if self._newest is not None else None
         return before is not None and (line.clock_s or 0.0) < before - _CLOCK_SLACK_S
-
-    def _problem(self, line: Line, kind: ProblemKind, out: list[Event]) -> None:
-        out.append(
-            Problem(
-                source=self._known.source,
-                stream=line.stream,
-                engine="llama.cpp",
-                time=line.time,
-                clock_s=line.clock_s,
-                problem=kind,
-                text=harmless(line.text),
-                offset=line.offset,
-            )
-        )
 
     # Lines of a slot
 
@@ -175,97 +165,62 @@ class LlamaStream:
             self._tag, self._owner = found[0], (slot, task)
             self._on_timing(line, slot, task, rest, out)
         elif function == "release":
+            self.wants &= ~KIN
             if rest.startswith("stop processing"):
-                self._on_release(line, slot, task, out)
+                self._made.release(line, slot, task, out)
         else:
             self._on_slot(line, slot, task, rest, out)
 
     def _on_slot(self, line: Line, slot: int, task: int, rest: str, out: list[Event]) -> None:
+        made = self._made
         if rest.startswith("processing task"):
-            self._end(out)
-            self._works(line, out)
-            self._flight.launch(slot, task)
+            made.launch(line, slot, task, out)
         elif found := ROUND.match(rest):
-            self._end(out)
-            self._flight.touch(slot, task).count(
+            made.end(out)
+            made.flight.touch(slot, task).count(
                 int(found[1]), int(found[2]), replay=bool(found[3]), verbose=bool(found[4])
             )
         elif found := PROMPT_TOKENS.match(rest):
-            self._end(out)
-            run = self._flight.touch(slot, task)
+            made.end(out)
+            run = made.flight.touch(slot, task)
             run.begun = run.begun or not run.rounds
             run.prompt_tokens = int(found[1])
         elif rest.startswith("restored context checkpoint"):
-            run = self._flight.touch(slot, task)
+            run = made.flight.touch(slot, task)
             run.begun = run.begun or not run.rounds
 
     def _on_timing(self, line: Line, slot: int, task: int, rest: str, out: list[Event]) -> None:
+        made = self._made
         if rest.startswith("n_"):
             self._on_progress(line, slot, task, rest, out)
             return
         if rest.startswith("prompt processing"):
-            self._end(out)
+            made.end(out)
             return
-        block = self._open
+        block = made.open
         if block is None or block.task != task or block.slot != slot:
-            block = self._begin(line, slot, task, out)
+            block = made.begin(line, slot, task, out, launched=self.quoting)
             if block is None:
                 return
         if rest:
             block.bare = False
-            self._add(line, block, rest, out)
+            made.add(line, block, rest, out)
         else:
             block.bare = True
             block.keep_raw(line)
 
-    def _begin(self, line: Line, slot: int, task: int, out: list[Event]) -> Block | None:
-        """Open the block of a task; None when it cannot be one."""
-        run = self._flight.find(slot, task)
-        if self._released is not None and (self._released[0].slot, self._released[0].task) == (slot, task):
-            run, self._released = self._released[0], None
-        self._end(out)
-        if self.quoting and (run is None or not run.launched):
-            self.refuse(line, out)
-            return None
-        self._works(line, out)
-        self._open = Block(slot, task, line, run=run)
-        return self._open
-
-    def _add(self, line: Line, block: Block, text: str, out: list[Event]) -> None:
-        """One part of a block; a part that is there already begins another block."""
-        part = PARTS.get(text[:4])
-        value = part[1](text) if part is not None else None
-        if part is None or value is None:
-            block.keep_raw(line)
-            if not text.startswith("graphs") and not TOTAL.match(text):
-                self._unread(line, text, out)
-            return
-        if getattr(block, part[0]) is not None:
-            if block.bare and block.slot is not None:
-                self.refuse(line, out)
-                return
-            self._finish(out)
-            block = self._open = Block(block.slot, block.task, line, bare=block.bare)
-        block.add(line)
-        for kind in block.take(part[0], value):
-            self._problem(line, kind, out)
-
-    def _unread(self, line: Line, text: str, out: list[Event]) -> None:
-        """Report a line that begins like one of ours and goes on otherwise."""
-        if kind := fault(text):
-            self._problem(line, kind, out)
-
     def _on_progress(self, line: Line, slot: int, task: int, rest: str, out: list[Event]) -> None:
+        made = self._made
         found = GENERATED.match(rest) or DECODED.match(rest)
         if not found:
-            self._unread(line, rest, out)
+            made.unread(line, rest, out)
             return
-        if self._open is not None and (self._open.slot, self._open.task) != (slot, task):
-            self._end(out)
+        if made.open is not None and (made.open.slot, made.open.task) != (slot, task):
+            made.end(out)
         recent = RECENT.match(rest, found.end())
         out.append(
             Progress(
-                source=self._known.source,
+                source=self._source,
                 stream=line.stream,
                 engine="llama.cpp",
                 time=line.time,
@@ -278,21 +233,10 @@ class LlamaStream:
             )
         )
 
-    def _on_release(self, line: Line, slot: int, task: int, out: list[Event]) -> None:
-        block = self._open
-        if block is not None and (block.slot, block.task) == (slot, task):
-            self._finish(out)
-            self._settle(out)
-            self._flight.release(slot, task)
-            return
-        self._end(out)
-        run = self._flight.release(slot, task)
-        if run is not None and run.launched and not run.done:
-            self._released = (run, line)
-
     # Lines without a slot
 
     def _on_server(self, line: Line, rest: str, out: list[Event]) -> None:
+        made = self._made
         if rest.startswith("statistics "):
             self._on_statistics(line, rest, out, tagged=True)
         elif rest == "all slots are idle":
@@ -300,117 +244,121 @@ class LlamaStream:
                 self.refuse(line, out)
                 return
             self._note(line)
-            self._end(out)
-            self._flight.forget(certain=True)
+            made.end(out)
+            made.flight.forget(certain=True)
         elif rest.startswith("request:  {") or line.text.startswith("que "):
             self.quoting = True
         elif rest.startswith("task id = ") and ", error: " in rest:
             task = rest.removeprefix("task id = ").partition(",")[0]
-            if task.isdecimal() and (run := self._flight.by_task(int(task))):
+            if task.isdecimal() and (run := made.flight.by_task(int(task))):
                 run.failed = True
         else:
             self._on_start(line, line.text, out)
 
     def _on_statistics(self, line: Line, text: str, out: list[Event], *, tagged: bool) -> None:
-        if (self._prefixed and not line.prefixed) or (self.quoting and self._open is None):
+        if (self._prefixed and not line.prefixed) or (self.quoting and self._made.open is None):
             self.refuse(line, out)
             return
-        counted = read_statistics(line, text, self._known.source, tagged=tagged)
+        counted = read_statistics(line, text, self._source, tagged=tagged)
         if counted is None:
-            self._unread(line, text, out)
+            self._made.unread(line, text, out)
             return
-        self._note(line)
         out.append(counted.event)
-        if self._open is not None and len(self._open.statistics) < _MOST_DRAFTERS:
-            self._open.statistics.append(counted)
-            self._open.keep_raw(line)
-        else:
-            self._counters.keep([counted], None)
+        if not self._kin.takes(counted):
+            self._note(line)
+            self._made.count(line, counted)
 
     def _on_bare(self, line: Line, text: str, out: list[Event]) -> None:
         """A line without a tag: it belongs to the open empty tag, or to a stream that has no tags."""
-        block = self._open
+        made = self._made
+        block = made.open
         if block is None or not block.bare:
             if self._tagged or not line.tagless or not text.startswith("prompt eval"):
                 self.refuse(line, out)
                 return
-            block = self._open = Block(None, None, line, bare=True)
-        self._add(line, block, text, out)
+            block = made.open = Block(None, None, line, bare=True)
+        made.add(line, block, text, out)
 
     def _on_start(self, line: Line, text: str, out: list[Event]) -> bool:
-        if begun := Startup.begins(text, self._startup):
+        made = self._made
+        if begun := Startup.begins(text, made.startup):
             if self.quoting and self._prefixed and not line.prefixed:
                 self.refuse(line, out)
                 return True
-            self._end(out)
-            self._flight.forget(certain=True)
-            self._counters.forget()
-            self._startup = begun
-            self._prefixed = line.prefixed
-            self._newest = None
-        if self._startup is None:
+            self._restart(line, begun, out)
+        if made.startup is None:
             return False
-        known = self._startup.read(text)
-        if self._startup.listening is not None:
-            self._works(line, out)
+        known = made.startup.read(text)
+        if made.startup.listening is not None:
+            made.works(line, out)
         return known
 
-    # What is complete
+    def _restart(self, line: Line, begun: Startup, out: list[Event]) -> None:
+        self._end_kin(out)
+        self._made.restart(begun, out)
+        self._prefixed = line.prefixed
+        self._newest = None
+        self._over = False
 
-    def _works(self, line: Line, out: list[Event]) -> None:
-        """The server is ready or works: its start is over."""
-        start = self._startup
-        if start is None:
-            return
-        self._startup = None
-        out.append(start.event(line, self._known.source))
-        drafter = "+".join(start.spec_types) if start.spec_types else None
-        self._known = self._known._replace(model=start.model, drafter=drafter, depth=start.bound)
-        self._counted = None
-        if start.slots is not None:
-            self._flight.slots = start.slots
+    # Lines of older servers, and of programs around llama.cpp
 
-    def _end(self, out: list[Event]) -> None:
-        """A line of another kind: the open block is complete."""
-        if self._open is not None:
-            self._finish(out)
-        self._settle(out)
+    def _on_record(self, line: Line, out: list[Event]) -> bool:
+        """A structured record: of a server that prints nothing else, or of a fork beside its tagged lines."""
+        record = read_record(line.text)
+        if record is None or not record.known:
+            kind = None if record else fault(line.text)
+            if kind:
+                self._problem(line, kind, out)
+            return kind is not None
+        if self.quoting or self._prefixed or not self.wants & KIN or (record.part and self._tag != _NO_TAG):
+            self.refuse(line, out)
+            return True
+        line.time = record.time if line.time is None else line.time
+        if record.starts:
+            self._restart(line, Startup(build=record.build), out)
+        elif kind := put(record, line, self._made, out):
+            self._problem(line, kind, out)
+        return True
 
-    def _finish(self, out: list[Event]) -> None:
-        block, self._open = self._open, None
-        if block is None:
-            return
-        if block.slot is None and block.decode is None:
-            self.refuse(block.last, out)
-            return
-        if block.run is not None:
-            block.run.done = True
-        lines, counts = block.statistics, block.drafts
-        known, credit = self._facts(), None
-        if lines:
-            credit = self._counters.credit(
-                lines,
-                slot=block.slot,
-                drafted=counts.drafted if counts else 0,
-                accepted=counts.accepted if counts else 0,
-                concurrency=block.run.concurrency if block.run else None,
-            )
-            self._counters.keep(lines, block.slot)
-            names = "+".join([counted.event.drafter or "" for counted in lines])
-            if names != known.drafter:
-                self._counted = names
-                known = known._replace(drafter=names)
-        out.append(finished(known, block, credit))
+    def _on_kin(self, line: Line, out: list[Event]) -> bool:
+        """A line of another program: only in a stream that shows nothing of a server of today."""
+        text = line.text.strip()
+        if is_mlx(text):
+            request = None if self.quoting or self._prefixed else read_mlx(line, self._source)
+            if request is not None:
+                out.append(request)
+            else:
+                self._problem(line, "unattached" if self.quoting or self._prefixed else "renamed", out)
+            return True
+        if self._tagged or self.quoting or (not line.prefixed and (self._prefixed or not line.tagless)):
+            known = Kin.recognises(text)
+            if known:
+                self.refuse(line, out)
+            return known
+        if begun := self._kin.start(text):
+            self._restart(line, begun, out)
+            return True
+        done: list[Block | Request] = []
+        known = self._kin.read(line, done, out)
+        self._give(done, out)
+        return known
 
-    def _facts(self) -> Known:
-        """What is known beside a block; the drafters last counted where no start named them."""
-        if self._known.drafter is not None or self._counted is None:
-            return self._known
-        return self._known._replace(drafter=self._counted)
+    def _end_kin(self, out: list[Event]) -> None:
+        done: list[Block | Request] = []
+        self._kin.end(done, out)
+        self._give(done, out)
 
-    def _settle(self, out: list[Event]) -> None:
-        """A release without a block: the request was cancelled, or failed."""
-        if self._released is None:
-            return
-        (run, line), self._released = self._released, None
-        out.append(unfinished(self._facts(), run, line, "failed" if run.failed else "cancelled"))
+    def _give(self, done: list[Block | Request], out: list[Event]) -> None:
+        """Finished generations of other programs; a summary tells of a process of its own."""
+        for each in done:
+            if isinstance(each, Block):
+                summary = each.most_rounds is not None
+                if summary or self._over:
+                    startup = self._made.startup or Startup()
+                    startup.limits += [each.depth] if each.depth else []
+                    self._made.restart(startup, out)
+                self._over = summary
+                self._made.works(each.last, out)
+                self._made.give(each, out)
+            else:
+                out.append(each)
