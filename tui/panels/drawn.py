@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import zip_longest
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from textual.content import Content
 from textual.geometry import Region
@@ -16,20 +16,23 @@ if TYPE_CHECKING:
     from tui.render.scene import Scene
 
 
-class Drawn(Widget):
-    """Lines of text made from a scene. It keeps no numbers of its own."""
+Shown = TypeVar("Shown")
+
+
+class Drawn(Widget, Generic[Shown]):
+    """Lines of text made from a scene of some kind. It keeps no numbers of its own."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002  # Textual's name
         super().__init__(id=id, classes=classes)
-        self.scene: Scene | None = None
+        self.scene: Shown | None = None
         self._lines: list[Content] = []
 
-    def show(self, scene: Scene) -> None:
+    def show(self, scene: Shown) -> None:
         """Take what is to be shown from now on."""
         self.scene = scene
         self.redraw()
 
-    def draw(self, scene: Scene, width: int, height: int) -> list[Content]:
+    def draw(self, scene: Shown, width: int, height: int) -> list[Content]:
         """The lines, each of exactly `width` cells."""
         raise NotImplementedError
 
@@ -59,7 +62,7 @@ class Drawn(Widget):
         return Content("\n").join(self._lines)
 
 
-class Panel(Drawn, can_focus=True):
+class Panel(Drawn["Scene"], can_focus=True):
     """A titled place that a digit reaches."""
 
     number: ClassVar[int]

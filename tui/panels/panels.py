@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tui.render.scene import Scene
 
 
-class Headline(Drawn):
+class Headline(Drawn["Scene"]):
     """The answer, the reason, and who is speaking."""
 
     def draw(self, scene: Scene, width: int, height: int) -> list[Content]:

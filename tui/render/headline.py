@@ -18,13 +18,14 @@ if TYPE_CHECKING:
     from tui.render.text import Part
     from tui.session.snapshot import ArmView, SourceState, View
 
-_VERDICTS = {
+VERDICTS = {
     "PASS": ("pays", "$good bold reverse"),
     "FAIL": ("loses", "$bad bold reverse"),
     "EVEN": ("no difference that matters", "bold reverse"),
     "INCONCLUSIVE": ("cannot tell yet", "$warn bold reverse"),
     "NO_DATA": ("too little to judge", "$warn bold reverse"),
 }
+"""Each verdict in words, with its style."""
 _UNDECIDED = ("NO_DATA", "INCONCLUSIVE")
 _LONGEST = 400
 
@@ -112,7 +113,7 @@ def _unjudged(view: View, arm: ArmView) -> list[Part]:
 
 def _judged(judgement: Judgement, arm: ArmView) -> list[list[Part]]:
     """Pieces, the most important first."""
-    words, style = _VERDICTS[judgement.verdict]
+    words, style = VERDICTS[judgement.verdict]
     own, beaten = _rate_of(judgement.canary, judgement), _rate_of(judgement.incumbent, judgement)
     if own is None:
         own = arm.delivered_tok_s if judgement.basis == "delivered" else arm.decode_tok_s
@@ -197,7 +198,7 @@ def _source(scene: Scene, view: View, width: int) -> Content:
     server = " ".join(clean(word, glyphs, 40) for word in (source.engine, source.build) if word)
     drafter = " ".join(word for word in (clean(source.drafter or "", glyphs, 40), depth) if word)
     right: list[Part] = []
-    for word, style in _badges(source):
+    for word, style in badges(source):
         right += [" ", (word, style)]
     problems = f"  {source.problems} problems" if source.problems else ""
     if source.running:
@@ -212,14 +213,15 @@ def _source(scene: Scene, view: View, width: int) -> Content:
     return split(width, glyphs, left, right)
 
 
-def _badges(source: SourceState) -> list[tuple[str, str]]:
-    badges = []
+def badges(source: SourceState) -> list[tuple[str, str]]:
+    """What is to be known of a source before its numbers are believed: words with their styles."""
+    found = []
     if source.state == "stale":
-        badges.append((f" STALE {numbers.age(source.last_line_age_s)} ", "$warn bold reverse"))
+        found.append((f" STALE {numbers.age(source.last_line_age_s)} ", "$warn bold reverse"))
     elif source.state != "live":
-        badges.append((f" {source.state.upper()} ", "bold reverse"))
+        found.append((f" {source.state.upper()} ", "bold reverse"))
     if source.restarted:
-        badges.append((" RESTARTED ", "$warn bold reverse"))
+        found.append((" RESTARTED ", "$warn bold reverse"))
     if source.synthetic:
-        badges.append((" SYNTHETIC ", "$warn bold reverse"))
-    return badges
+        found.append((" SYNTHETIC ", "$warn bold reverse"))
+    return found
