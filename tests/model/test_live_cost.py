@@ -39,12 +39,20 @@ def test_what_is_missing_is_said() -> None:
         live_profile("x", KEY, {n: SEEN[n] for n in (1, 2, 4)})
 
 
+def sums_of(*observations: tuple[float, ...]) -> RoundSums:
+    """Each one's draft length and time, and how many rounds with how many plain steps each it stands for."""
+    sums = RoundSums()
+    for length, ms, *more in observations:
+        sums.add(length, ms, int(more[0]) if more else 1, more[1] if len(more) > 1 else 0.0)
+    return sums
+
+
 def test_fixed_cost_is_told_from_cost_per_token() -> None:
     noise = random.Random(7)
     sums = RoundSums()
     for _ in range(400):
         length = noise.randint(1, 8)
-        sums = sums.add(length, 48.0 + 4.0 * length + noise.gauss(0, 2.0))
+        sums.add(length, 48.0 + 4.0 * length + noise.gauss(0, 2.0))
     fit = sums.fit()
     assert isinstance(fit, RoundCost)
     assert fit.fixed_error_ms is not None
@@ -59,41 +67,37 @@ def test_fixed_cost_is_told_from_cost_per_token() -> None:
 
 
 def test_rounds_weigh_as_many_as_they_stand_for() -> None:
-    grouped = RoundSums().add(1, 50.0, 3).add(2, 60.0, 1).add(4, 71.0, 2)
-    single = RoundSums()
-    for length, ms, count in ((1, 50.0, 3), (2, 60.0, 1), (4, 71.0, 2)):
-        for _ in range(count):
-            single = single.add(length, ms)
-    one, other = grouped.fit(), single.fit()
+    points = [(1.0, 50.0, 3), (2.0, 60.0, 1), (4.0, 71.0, 2)]
+    one = sums_of(*points).fit()
+    other = sums_of(*[(length, ms) for length, ms, count in points for _ in range(count)]).fit()
     assert isinstance(one, RoundCost)
     assert isinstance(other, RoundCost)
     assert (one.fixed_ms, one.per_token_ms) == pytest.approx((other.fixed_ms, other.per_token_ms))
 
 
-def test_merged_sums_fit_like_the_whole() -> None:
-    points = [(1.0, 41.0), (3.0, 52.0), (2.0, 44.0), (7.0, 70.0), (5.0, 61.0)]
-    whole, left, right = RoundSums(), RoundSums(), RoundSums()
-    for i, (length, ms) in enumerate(points):
-        whole = whole.add(length, ms)
-        left, right = (left.add(length, ms), right) if i < 2 else (left, right.add(length, ms))
-    one, other = whole.fit(), left.merged(right).fit()
-    assert isinstance(one, RoundCost)
-    assert isinstance(other, RoundCost)
-    assert one.fixed_ms == pytest.approx(other.fixed_ms)
-    assert one.fixed_error_ms == pytest.approx(other.fixed_error_ms)
-
-
 def test_digits_survive_large_times() -> None:
-    sums = RoundSums()
-    for length in (1, 2, 3, 4):
-        sums = sums.add(length, 1e9 + length)
-    fit = sums.fit()
+    fit = sums_of(*[(length, 1e9 + length) for length in (1, 2, 3, 4)]).fit()
     assert isinstance(fit, RoundCost)
     assert fit.per_token_ms == pytest.approx(1.0, rel=1e-6)
 
 
+def test_plain_steps_are_taken_out_as_if_they_had_never_been_in() -> None:
+    points = [(1.0, 41.0, 3, 0.5), (3.0, 52.0, 9, 0.0), (2.0, 44.0, 4, 2.25), (7.0, 70.0, 2, 1.0)]
+    mixed = sums_of(*[(length, ms + 20.0 * plain, rounds, plain) for length, ms, rounds, plain in points])
+    bare, other = mixed.bare(20.0), sums_of(*[point[:3] for point in points])
+    assert bare is not None
+    for name in ("mean_length", "mean_ms", "length_squares", "products", "ms_squares"):
+        assert getattr(bare, name) == pytest.approx(getattr(other, name))
+    one, again = bare.fit(), other.fit()
+    assert isinstance(one, RoundCost)
+    assert isinstance(again, RoundCost)
+    assert one.fixed_error_ms == pytest.approx(again.fixed_error_ms)
+    assert mixed.bare(None) is None
+    assert other.bare(None) is other
+
+
 def test_equal_lengths_are_refused() -> None:
-    fit = RoundSums().add(3, 100.0).add(3, 110.0).add(3, 120.0).fit()
+    fit = sums_of((3, 100.0), (3, 110.0), (3, 120.0)).fit()
     assert isinstance(fit, NoFit)
     assert "every round drafted 3" in fit.reason
     assert isinstance(RoundSums().fit(), NoFit)
@@ -101,16 +105,14 @@ def test_equal_lengths_are_refused() -> None:
 
 def test_lengths_that_hardly_vary_are_refused() -> None:
     """Drafts of 3 of which the last one of an answer is cut: a line through them would swing wildly."""
-    sums = RoundSums()
-    for rounds in (40, 45, 52, 61):
-        sums = sums.add(3 - 1 / rounds, 110.0 + rounds / 10, rounds)
-    fit = sums.add(1, 60.0).fit()
+    cut = [(3 - 1 / rounds, 110.0 + rounds / 10, rounds) for rounds in (40, 45, 52, 61)]
+    fit = sums_of(*cut, (1, 60.0)).fit()
     assert isinstance(fit, NoFit)
     assert "rounds drafted 1 to 2.98 tokens" in fit.reason
 
 
 def test_two_observations_leave_no_error_to_tell() -> None:
-    fit = RoundSums().add(3, 140.94, 300).add(5, 167.48, 300).fit()
+    fit = sums_of((3, 140.94, 300), (5, 167.48, 300)).fit()
     assert isinstance(fit, RoundCost)
     assert fit.per_token_ms == pytest.approx(13.27)
     assert fit.fixed_error_ms is None

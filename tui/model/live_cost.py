@@ -91,52 +91,80 @@ class RoundCost:
         return self.overhead_ms(target_step_ms) > 2 * self.fixed_error_ms
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RoundSums:
-    """Running sums of a weighted regression of round time on draft length, centred so that digits last."""
+    """Running sums of rounds by their draft length, for a weighted regression; centred so that digits last.
+
+    Plain steps among the rounds are kept apart until their time is known.
+
+    Attributes:
+        rounds: all of them. observations: how many times were told.
+        mean_length, mean_ms, mean_plain: draft tokens, time and plain steps a round.
+        length_squares, products, ms_squares: about the means, length squared, times time, time squared.
+        plain_products, plain_squares, plain_ms: plain steps times length, squared, times time.
+    """
 
     rounds: int = 0
     observations: int = 0
     mean_length: float = 0.0
     mean_ms: float = 0.0
+    mean_plain: float = 0.0
     length_squares: float = 0.0
     products: float = 0.0
     ms_squares: float = 0.0
+    plain_products: float = 0.0
+    plain_squares: float = 0.0
+    plain_ms: float = 0.0
     shortest: float = math.inf
     longest: float = -math.inf
 
-    def add(self, length: float, ms: float, rounds: int = 1) -> RoundSums:
+    def add(self, length: float, ms: float, rounds: int = 1, plain: float = 0.0) -> None:
         """One more observation.
 
         Args:
             length: draft tokens a round, a mean when it stands for several.
             ms: time of the round, or of the part whose cost is asked (draft, verify).
             rounds: how many rounds it stands for.
+            plain: plain steps a round that are in the time.
         """
-        return self.merged(RoundSums(rounds, 1, length, ms, shortest=length, longest=length))
+        self.rounds += rounds
+        self.observations += 1
+        share = rounds / self.rounds
+        weight = rounds * (1 - share)
+        dl, dt, dp = length - self.mean_length, ms - self.mean_ms, plain - self.mean_plain
+        self.mean_length += share * dl
+        self.mean_ms += share * dt
+        self.mean_plain += share * dp
+        self.length_squares += weight * dl * dl
+        self.products += weight * dl * dt
+        self.ms_squares += weight * dt * dt
+        self.plain_products += weight * dl * dp
+        self.plain_squares += weight * dp * dp
+        self.plain_ms += weight * dp * dt
+        self.shortest = min(self.shortest, length)
+        self.longest = max(self.longest, length)
 
-    def merged(self, other: RoundSums) -> RoundSums:
-        """Both together."""
-        rounds = self.rounds + other.rounds
-        if not rounds:
+    def bare(self, step_ms: float | None) -> RoundSums | None:
+        """The rounds alone; None when plain steps ran among them and their time is not known."""
+        if not self.mean_plain:
             return self
-        dx, dy = other.mean_length - self.mean_length, other.mean_ms - self.mean_ms
-        share = other.rounds / rounds
-        both = self.rounds * share
+        if step_ms is None:
+            return None
+        squares = self.ms_squares - 2 * step_ms * self.plain_ms + step_ms**2 * self.plain_squares
         return RoundSums(
-            rounds,
-            self.observations + other.observations,
-            self.mean_length + dx * share,
-            self.mean_ms + dy * share,
-            self.length_squares + other.length_squares + dx * dx * both,
-            self.products + other.products + dx * dy * both,
-            self.ms_squares + other.ms_squares + dy * dy * both,
-            min(self.shortest, other.shortest),
-            max(self.longest, other.longest),
+            self.rounds,
+            self.observations,
+            self.mean_length,
+            self.mean_ms - step_ms * self.mean_plain,
+            length_squares=self.length_squares,
+            products=self.products - step_ms * self.plain_products,
+            ms_squares=max(0.0, squares),
+            shortest=self.shortest,
+            longest=self.longest,
         )
 
     def fit(self) -> RoundCost | NoFit:
-        """Fixed cost and cost per token by least squares, or why they cannot be told apart."""
+        """Fixed cost and cost per token of bare rounds by least squares, or why they cannot be told apart."""
         if not self.rounds:
             return NoFit("no rounds yet")
         if math.sqrt(self.length_squares / self.rounds) < LEAST_DEVIATION:

@@ -30,42 +30,6 @@ LEAST_OVERHEAD = 0.1
 """A fixed cost below this share of a plain step is not worth a word."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rounds:
-    """Time of rounds by draft length; plain steps among them are taken out when their time is known.
-
-    Attributes:
-        time: draft length against time. plain: draft length against plain steps. both: plain steps against
-            time. All of them a round.
-    """
-
-    time: RoundSums = field(default_factory=RoundSums)
-    plain: RoundSums = field(default_factory=RoundSums)
-    both: RoundSums = field(default_factory=RoundSums)
-
-    def add(self, length: float, ms: float, plain: float, rounds: int) -> Rounds:
-        """One request more: its means over so many rounds."""
-        return Rounds(
-            self.time.add(length, ms, rounds),
-            self.plain.add(length, plain, rounds),
-            self.both.add(plain, ms, rounds),
-        )
-
-    def bare(self, step_ms: float | None) -> RoundSums | None:
-        """The rounds alone; None when plain steps ran among them and their time is not known."""
-        if not self.plain.mean_ms:
-            return self.time
-        if step_ms is None:
-            return None
-        squares = self.time.ms_squares - 2 * step_ms * self.both.products + step_ms**2 * self.plain.ms_squares
-        return replace(
-            self.time,
-            mean_ms=self.time.mean_ms - step_ms * self.plain.mean_ms,
-            products=self.time.products - step_ms * self.plain.products,
-            ms_squares=max(0.0, squares),
-        )
-
-
 @dataclass(slots=True)
 class Costs:
     """Running sums over the requests of an arm that ran alone.
@@ -76,8 +40,8 @@ class Costs:
         timed: requests with a draft time; `whole` of them have such a length.
     """
 
-    rounds: Rounds = field(default_factory=Rounds)
-    passes: dict[int, Rounds] = field(default_factory=dict)
+    rounds: RoundSums = field(default_factory=RoundSums)
+    passes: dict[int, RoundSums] = field(default_factory=dict)
     timed: int = 0
     whole: int = 0
 
@@ -89,7 +53,7 @@ class Costs:
         if request.tokens is None or not request.decode_ms:
             return
         plain = plain_steps_in(request, rounds, accepted, request.tokens - 1) / rounds
-        self.rounds = self.rounds.add(drafted / rounds, request.decode_ms / rounds, plain, rounds)
+        self.rounds.add(drafted / rounds, request.decode_ms / rounds, rounds, plain)
         if request.draft_ms is None or request.draft_ms >= request.decode_ms:
             return
         self.timed += 1
@@ -97,7 +61,7 @@ class Costs:
             self.whole += 1
             length = drafted // rounds
             verify = (request.decode_ms - request.draft_ms) / rounds
-            self.passes[length] = self.passes.get(length, Rounds()).add(length, verify, plain, rounds)
+            self.passes.setdefault(length, RoundSums()).add(length, verify, rounds, plain)
 
     def profile(self, key: CostKey, step: PassTimes, deepest: int | None) -> Profile | None:
         """The profile that grew so far; None while there is too little for one.
