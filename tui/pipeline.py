@@ -42,7 +42,7 @@ SILENCE_S = 1.0
 """A block that waits for its next line is complete after this long without one."""
 LINES_A_REQUEST = 30
 """How many lines of a container or a journal a request is taken to have, for the backfill."""
-LOOKS_A_SECOND = 4
+LOOKS_A_SECOND = 3
 """How often servers are asked, all together."""
 
 _STATES: dict[str, State] = {

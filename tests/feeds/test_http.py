@@ -13,7 +13,7 @@ from tests.clock import Clock
 from tests.feeds.pages import Page, Pages, off, serving
 from tests.formats.metrics_texts import halogen, llamacpp
 from tui.feeds.ask import Answer, Connection, SlowError
-from tui.feeds.http import LONGEST_WAIT_S, MISSES, PACE_S, REFRESH_S, HttpFeed
+from tui.feeds.http import LONGEST_WAIT_S, MISSES, PACE_S, HttpFeed
 from tui.feeds.protocol import FeedError, Notice
 from tui.formats.sample import Sample
 
@@ -269,16 +269,33 @@ async def test_an_address_may_have_a_prefix() -> None:
     assert pages.asked == ["/api/health", "/api/props", "/api/metrics", "/api/slots"]
 
 
-async def test_a_server_is_asked_anew_what_it_is_every_minute() -> None:
+async def test_another_process_is_asked_anew_what_it_is() -> None:
     newer = {**PROPS, "build_info": "b11500-0a0b0c0d"}
-    answers = [PROPS] * 1 + [newer] * 99
-    with serving(llama()) as pages:
+    processes = iter(["7", "7", "7", "9", "9", "9"])
+    answers = [PROPS, newer]
+
+    def metrics() -> Page:
+        return Page(llamacpp(9, 1), headers={"Process-Start-Time-Unix": next(processes)})
+
+    with serving(llama(metrics=metrics)) as pages:
         pages.pages["/props"] = lambda: Page(answers.pop(0))
-        items = await items_of(feed_of(pages), after_samples(round(REFRESH_S / PACE_S) + 1))
-    builds = [sample.about["build_info"] for sample in samples(items)]
-    assert (builds[0], builds[-1]) == ("b11434-9f8e7d6c5", "b11500-0a0b0c0d")
-    assert pages.count("/health") == 2
-    assert [kind for kind, _ in notices(items)] == ["waiting", "opened", "caught_up"]
+        items = await items_of(feed_of(pages), after_samples(5))
+    builds = [sample.about["build_info"][:6] for sample in samples(items)]
+    assert builds == ["b11434"] * 3 + ["b11500"] * 2
+    assert [sample.process for sample in samples(items)] == ["7", "7", "7", "9", "9"]
+    assert pages.count("/health") == 1
+
+
+async def test_slots_are_asked_for_the_drafters_until_they_tell_them() -> None:
+    texts = [llamacpp(n, n) for n in range(1, 9)]
+    idle = [{"id": 0, "is_processing": False, "speculative": True}]
+    told = [{**idle[0], "params": {"speculative.types": "draft-mtp"}}]
+    slots = [idle, told]
+    with serving(llama()) as pages:
+        pages.pages["/metrics"] = lambda: Page(texts.pop(0))
+        pages.pages["/slots"] = lambda: Page(slots.pop(0))
+        items = await items_of(feed_of(pages), after_samples(6))
+    assert [sample.slots for sample in samples(items)] == [idle, told, None, None, None, None]
 
 
 async def test_halogen_is_recognised_and_its_health_asked_rarely() -> None:

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from tui.formats.sample import Sample
 
 PACE_S = 2.0
-REFRESH_S = 60.0
-"""How often a server is asked anew what it is."""
 LONGEST_WAIT_S = 30.0
 MISSES = 3
 """Looks in a row that a busy server may leave unanswered: up to b10428 a batch holds /metrics up."""
@@ -55,7 +53,6 @@ class HttpFeed:
         self._connection = Connection(source, api_key)
         self._asker = Asker(self._connection, source, clock)
         self._pace_s = pace_s
-        self._clock = clock
         self._sleep = sleep
         self._jitter = jitter
         self._live = False
@@ -103,10 +100,10 @@ class HttpFeed:
         return list(look.samples)
 
     async def _looks(self) -> AsyncIterator[Sample | Notice]:
-        """Recognise the server and look at it until it has to be recognised anew."""
+        """Recognise the server and look at it until it does not answer."""
         server = await recognise(self._asker)
-        until, misses = self._clock() + REFRESH_S, 0
-        while self._clock() < until:
+        misses = 0
+        while True:
             try:
                 look = await server.look()
                 misses = 0

@@ -152,7 +152,9 @@ class _Llama:
     stream: str | None = None
     query: Mapping[str, str] | None = None
     args: tuple[str, ...] = ()
+    _process: str | None = None
     _seen: str = ""
+    _drafters_told: bool = False
     _slots_off: bool = False
 
     async def look(self) -> Look:
@@ -168,23 +170,29 @@ class _Llama:
             return Look((self._sample(),), trouble=METRICS_OFF)
         if metrics.status != httpx.codes.OK:
             raise TroubleError(metrics.said)
+        if metrics.process != self._process and self._process is not None:
+            self.about = (await self.asker.get("/props", self.query)).table
+        self._process = metrics.process
         text = _unquoted(metrics)
         slots = await self._slots(text)
         sample = self._sample(metrics=text, slots=slots, process=metrics.process)
         return Look((sample,), note=SLOTS_OFF if self._slots_off else "")
 
     async def _slots(self, metrics: str) -> list[dict[str, Any]] | None:
-        """Asked only while something is generated or has just been: else it would wake, or keep awake."""
+        """Asked while something is generated, and to learn the drafters: else it would keep a model awake."""
         found = _PROCESSING.search(metrics)
-        idle = found is not None and found[1] == "0" and metrics == self._seen
+        busy = found is None or found[1] != "0"
+        news = metrics != self._seen and not self._drafters_told
         self._seen = metrics
         self._slots_off = self._slots_off or self.about.get("endpoint_slots") is False
-        if idle or self._slots_off or self.about.get("is_sleeping") is True:
+        if not (busy or news) or self._slots_off or self.about.get("is_sleeping") is True:
             return None
-        slots = await self.asker.get("/slots", self.query)
-        self._slots_off = slots.status in _OFF
-        body = slots.body
-        return [slot for slot in body if isinstance(slot, dict)] if isinstance(body, list) else None
+        answer = await self.asker.get("/slots", self.query)
+        self._slots_off = answer.status in _OFF
+        body = answer.body
+        slots = [slot for slot in body if isinstance(slot, dict)] if isinstance(body, list) else []
+        self._drafters_told = self._drafters_told or any("params" in slot for slot in slots)
+        return slots if answer.status == httpx.codes.OK else None
 
     def _sample(self, **answers: Any) -> Sample:
         return self.asker.sample("llama.cpp", self.stream, about=self.about, args=self.args, **answers)
