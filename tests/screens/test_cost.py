@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,13 +11,13 @@ from rich.cells import cell_len
 from tests.screens.driving import LARGE, SMALL, WIDE, driving, lines, text
 from tests.screens.test_app import alone
 from tests.snapshots import DOUBT, priced, view
+from tui.model.cost import Profile
 from tui.screens.cost import CostScreen
 from tui.screens.main import MainScreen
+from tui.session.snapshot import VerifyCost
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from tui.model.cost import Profile
 
 
 @pytest.fixture
@@ -133,6 +134,20 @@ async def test_p_for_each_position_is_typed() -> None:
         assert spectop.pane["p"] == ".61 typed"
         await spectop.press("R")
         assert "what if - live" in spectop.text
+
+
+async def test_what_a_file_calls_itself_is_never_markup_nor_an_escape() -> None:
+    evil = Profile("[red]x\x1b[2J", (1, 2, 3), (1.0, 1.2, 1.4), notes=("[bold]note\x1b]0;own\x07",))
+    shown = view(cost=VerifyCost(evil, True, ("[/b]doubt\x1b[1m",)))
+    assert shown.what_if is not None
+    shown = replace(shown, what_if=replace(shown.what_if, profile=evil.steps))
+    async with driving(shown, size=LARGE) as spectop:
+        await spectop.press("5", "z")
+        assert "[red]x\\x1b[2J" in spectop.text
+        assert "[/b]doubt\\x1b[1m" in spectop.text
+        await spectop.press("v")
+        assert "[bold]note" in spectop.text
+        assert "\x1b" not in spectop.text
 
 
 async def test_a_comma_belongs_to_p_alone() -> None:

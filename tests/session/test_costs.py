@@ -145,6 +145,11 @@ def test_whole_mean_lengths_are_not_believed_where_most_vary() -> None:
     assert cost_of(view_of([*sure, of_length(3, 31.0)], old_log())).profile.batch == (1, 2, 4, 6)
 
 
+def test_drafts_longer_than_any_are_in_no_profile() -> None:
+    profile = cost_of(view_of([*ADAPTIVE, of_length(65, 300.0), of_length(5000, 9000.0)], old_log())).profile
+    assert profile.batch == (1, 3, 6)
+
+
 def test_costs_are_never_carried_over_to_another_arm() -> None:
     session = Session()
     session.choose(old_log())

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from tui.model.cost import CostKey, NoFit, Profile, ProfileError
+from tui.model.cost import LARGEST_PASS, CostKey, NoFit, Profile, ProfileError
 from tui.model.live_cost import PassTimes, RoundSums, live_profile
 from tui.model.steps import is_upper_bound
 from tui.session.snapshot import VerifyCost
@@ -57,9 +57,9 @@ class Costs:
         if request.draft_ms is None or request.draft_ms >= request.decode_ms:
             return
         self.timed += 1
-        if drafted % rounds == 0:
+        length = drafted // rounds
+        if drafted % rounds == 0 and length < LARGEST_PASS:
             self.whole += 1
-            length = drafted // rounds
             verify = (request.decode_ms - request.draft_ms) / rounds
             self.passes.setdefault(length, RoundSums()).add(length, verify, rounds, plain)
 
