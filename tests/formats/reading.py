@@ -68,7 +68,7 @@ def lines(*parts: str) -> str:
 
 LISTENING = "0.00.300.100 I srv  llama_server: listening on http://127.0.0.1:9000"
 LOADING = "0.00.010.000 I srv    load_model: loading model '/m/target.gguf'"
-IDLE = "0.90.000.000 I srv  update_slots: all slots are idle".replace("0.90", "1.30")
+IDLE = "0.02.001.000 I srv  update_slots: all slots are idle"
 
 
 def launch(slot: int, task: int) -> str:

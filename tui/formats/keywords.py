@@ -13,6 +13,8 @@ OLLAMA = 8
 """Ollama's own runner beside llama-server, whose lines have no prefix there."""
 ENGINES = 16
 """Engines other than llama.cpp and halogen."""
+GAPS = 32
+"""Where llama-swap left bytes out for a slow reader."""
 
 START_MARKS = (b"loading model '", b"build")
 """Where a start of llama.cpp can begin."""
@@ -68,5 +70,6 @@ KEYWORDS: dict[int, tuple[bytes, ...]] = {
         b"Prefill batch",
         b"server_args=ServerArgs(",
     ),
+    GAPS: (" bytes dropped \N{EM DASH}".encode(),),
 }
 EVERY_GROUP = sum(KEYWORDS)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tui.formats.events import Event, Problem, ProblemKind, harmless
 from tui.formats.halogen import HalogenStream
-from tui.formats.keywords import ALWAYS, EVERY_GROUP, KEYWORDS, START_MARKS, STARTING
+from tui.formats.keywords import ALWAYS, EVERY_GROUP, GAPS, KEYWORDS, START_MARKS, STARTING
 from tui.formats.llamacpp import LlamaStream
 from tui.formats.prefixes import LONGEST, Line, Unwrapper
 from tui.formats.sglang import SglangStream
@@ -28,6 +28,7 @@ _CRI_KEYWORDS = (b" stdout P", b" stderr P")
 _JSON_KEYWORDS = (b'"MESSAGE":[', b'"MESSAGE": [', b'"line-max"', b"CONTAINER_PARTIAL_MESSAGE")
 _DOCKER_PARTIAL = re.compile(rb'(?:[^n]|[^\\]n|\\\\n)", ?"stream": ?"std')
 _CRI = re.compile(rb"\d{4}-\d\d-\d\dT\S+ (?:stdout|stderr) [FP]")
+_DROPPED = re.compile("\N{EM DASH} \\d{1,15} bytes dropped \N{EM DASH}")
 _TAGS = re.compile(rb"(?:slot|srv|que|res|spec|cmn) +[\w()]{1,12}: |\d\.\d\d\.\d{3}\.\d{3} [IWED] ")
 
 Dialect = LlamaStream | HalogenStream | VllmStream | SglangStream
@@ -143,6 +144,8 @@ class LogReader:
             return
         if not sound:
             self._problem("encoding", text, offset, out)
+        if groups & GAPS and self._gap(line, stream, out):
+            return
         line.tagless = self._tags_from > offset
         if stream is None or line.shape not in self._shapes:
             stream = self._admit(line, stream, out)
@@ -173,6 +176,15 @@ class LogReader:
                 self._lead, self._mixed = stream, line.stream is not None
         return stream
 
+    def _gap(self, line: Line, stream: Dialect | None, out: list[Event]) -> bool:
+        """Whether bytes were left out in this line; then it is no line, and its neighbours tell nothing."""
+        if not _DROPPED.search(line.text) or (stream is not None and stream.quoting):
+            return False
+        if stream is not None:
+            stream.forget()
+        self._problem("cut", line.text, line.offset, out)
+        return True
+
     def _groups(self, data: bytes) -> int:
         """The groups of keywords to look for in a slice: all that can come in it."""
         groups = ALWAYS | self._wanted(None)
@@ -186,7 +198,7 @@ class LogReader:
         Where names stand before the lines, anything may come under the next name. Otherwise there is one
         server, which has told by now what it is. What is wanted never grows but by a start.
         """
-        groups = EVERY_GROUP if self._lead is None or self._mixed else self._lead.wants
+        groups = EVERY_GROUP if self._lead is None or self._mixed else self._lead.wants | GAPS
         starting = stream is not None and stream.starting
         return groups | STARTING if starting else groups & ~STARTING
 

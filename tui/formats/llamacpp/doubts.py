@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 _REPLAYED_FROM, _STUCK_UNTIL, _INFLATED_UNTIL = 8842, 8977, 10209
 _DRAFT_MIN = (4984, 5624)
 _LATER = 2**31
-RATES_OVER_REST = 10406
+_RATES_OVER_REST = 10406
 """The first build whose rates leave the first token out."""
 
 
@@ -55,9 +55,9 @@ def _builds(counts: DraftCounts, build: int | None, over_rest: bool | None) -> t
     if build is not None:
         return build, build
     first, last = counts.builds
-    if over_rest is None:
+    if last or over_rest is None:
         return first, last or _LATER
-    return (max(first, RATES_OVER_REST), _LATER) if over_rest else (first, last or RATES_OVER_REST - 1)
+    return (_RATES_OVER_REST, _LATER) if over_rest else (first, _RATES_OVER_REST - 1)
 
 
 def _of_replays(counts: DraftCounts, builds: tuple[int, int]) -> str | None:

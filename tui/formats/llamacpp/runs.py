@@ -279,7 +279,7 @@ class Runs:
         if drafted is None:
             block.doubt = _LOOKAHEAD
         else:
-            ratio = None if summary.percent is None else summary.percent / 100
+            ratio = None if summary.percent is None else round(summary.percent / 100, 7)
             block.drafts = DraftCounts(ratio, accepted, drafted, None, None, "")
             block.sound = is_possible(block.drafts)
             kind = None if block.sound else "impossible"

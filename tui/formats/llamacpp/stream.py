@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _BARE = ("prompt eval time =", "eval time =", "total time =", "draft acceptance rate =", "draft acceptance =")
 _CLOCK_SLACK_S = 1.0
+_OTHER_CLOCK_S = 5.0
 _NO_TAG = "\0"
 
 
@@ -56,7 +57,7 @@ class LlamaStream:
         self._over = False
         self._prefixed = False
         self._tagged = False
-        self._newest: Line | None = None
+        self._clock: float | None = None
         self._tag = _NO_TAG
         self._owner = (0, 0)
         self.quoting = False
@@ -90,7 +91,7 @@ class LlamaStream:
         """Bytes were left out: drop what needs neighbours."""
         self._made.forget()
         self._kin.forget()
-        self._newest = None
+        self._clock = None
 
     def idle(self, out: list[Event]) -> None:
         """The stream has been silent: what waited for its next line is complete."""
@@ -140,17 +141,21 @@ class LlamaStream:
 
     def _note(self, line: Line) -> None:
         self._tagged = True
-        if line.prefixed:
-            self._prefixed = True
-            self._newest = line
-            self.wants = 0
+        if not line.prefixed:
+            return
+        self._prefixed = True
+        self.wants = 0
+        clock = line.clock_s
+        if clock is not None and self._clock is not None and clock < self._clock - _OTHER_CLOCK_S:
+            # Another server's line, or one after a start that is not in the log.
+            self._made.flight.forget(certain=False)
+        self._clock = clock
 
     def _forged(self, line: Line) -> bool:
         """Whether a line cannot be the server's own, in a log that holds users' text."""
         if self._prefixed and not line.prefixed:
             return True
-        before = self._newest.clock_s if self._newest is not None else None
-        return before is not None and (line.clock_s or 0.0) < before - _CLOCK_SLACK_S
+        return self._clock is not None and (line.clock_s or 0.0) < self._clock - _CLOCK_SLACK_S
 
     # Lines of a slot
 
@@ -297,7 +302,7 @@ class LlamaStream:
         self._end_kin(out)
         self._made.restart(begun, out)
         self._prefixed = line.prefixed
-        self._newest = None
+        self._clock = None
         self._over = False
 
     # Lines of older servers, and of programs around llama.cpp
@@ -337,9 +342,12 @@ class LlamaStream:
             return known
         if begun := self._kin.start(text):
             self._restart(line, begun, out)
+            self._made.works(line, out)
             return True
         done: list[Block | Request] = []
         known = self._kin.read(line, done, out)
+        if any(not isinstance(each, Block) for each in done):
+            self._made.works(line, out)
         self._give(done, out)
         return known
 
