@@ -126,6 +126,24 @@ def test_printed_means_without_rounds_are_weighted_by_passes() -> None:
     assert arm.rounds is None
 
 
+def test_printed_ratios_and_rates_are_taken_as_printed() -> None:
+    session = Session()
+    said: dict[str, Any] = {"drafted": None, "accepted": None, "rounds": None, "accepted_per_position": None}
+    said |= {"engine": "SGLang", "tokens": None, "seconds": None}
+    lines = [
+        interval(**said, mean_accepted_length=2.5, acceptance_ratio=0.5, rate_tok_s=100.0, running=1),
+        interval(**said, mean_accepted_length=3.1, acceptance_ratio=0.7, rate_tok_s=300.0, running=3),
+        interval(**said, mean_accepted_length=2.5, acceptance_ratio=0.5, rate_tok_s=5.0, doubt="idle before"),
+    ]
+    session.add(lines)
+    arm = canary(session)
+    assert arm.acceptance_ratio.value == pytest.approx((0.5 + 3 * 0.7 + 0.5) / 5)
+    assert arm.mean_accepted_length.value == pytest.approx((2.5 + 3 * 3.1 + 2.5) / 5)
+    assert arm.rates == (300.0, None)
+    assert arm.ratios == (0.7, 0.5)
+    assert arm.decode_tok_s is None
+
+
 def test_full_drafts_tell_rounds_where_the_printed_mean_agrees() -> None:
     session = Session()
     session.add([interval(engine="vLLM", rounds=None, mean_accepted_length=2.5)])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tui.model.acceptance import Acceptance, estimate
+from tui.model.acceptance import Acceptance, estimate, from_ratio
 from tui.model.figures import Figure
 from tui.model.steps import StepFigures
 from tui.session.arms import NOW
@@ -44,6 +44,8 @@ def acceptance_ratio(sums: Sums, engine: str | None) -> Figure:
     if sums.drafted:
         note = "inconsistent: more accepted than drafted" if sums.accepted > sums.drafted else FROM_COUNTERS
         return Figure(sums.accepted / sums.drafted, "measured", note)
+    if sums.ratio_passes:
+        return Figure(sums.ratio_accepted / sums.ratio_passes, "measured", "mean over intervals")
     return Figure.unknown(_no_drafts(sums, engine))
 
 
@@ -64,6 +66,8 @@ def acceptance(sums: Sums, engine: str | None, depth: int | None) -> Acceptance:
         )
     if sums.drafted:
         return estimate(rounds=None, drafted=sums.drafted, accepted=sums.accepted, depth=depth)
+    if sums.ratio_passes:
+        return from_ratio(sums.ratio_accepted / sums.ratio_passes, depth)
     return Acceptance.unknown(_no_drafts(sums, engine))
 
 
@@ -155,7 +159,7 @@ def interval_view(
         head_off_share=None,
         steps=step_times(target_step),
         now=_window(recent[-NOW:]),
-        rates=tuple(map(_rate, recent)),
+        rates=tuple(map(_pictured, recent)),
         ratios=tuple(map(_ratio, recent)),
         commits=tuple(map(_commit, recent)),
         rate_note=rate_note(arm),
@@ -203,7 +207,7 @@ def rate_note(arm: Arm) -> str:
     if not arm.interval_only:
         return ""
     if arm.engine not in COUNT_DECODE_TIME:
-        return f"no decode rate: {TOGETHER}, and so does their time"
+        return f"no decode rate: {TOGETHER}, and the rates pictured are of all of them at once"
     first = ", each request's first token counted too" if arm.counted.unnumbered else ""
     return f"tokens over decode seconds, all requests together{first}"
 
@@ -218,10 +222,12 @@ def without_requests(judgement: Judgement, view: ArmView, incumbent: float | Non
 
 def _no_drafts(sums: Sums, engine: str | None) -> str:
     if not sums.uncounted:
-        return "nothing drafted"
+        return "nothing drafted" if not sums.unsettled else "these counters do not tell drafted tokens"
     if engine == "halogen":
         return "halogen 0.14.0 to 0.15.3 miscounts drafted tokens, and this version is one or unknown"
-    return "this build's /metrics does not count drafting (llama.cpp does from b10282)"
+    if engine == "llama.cpp":
+        return "this build's /metrics does not count drafting (llama.cpp does from b10282)"
+    return "no drafting counted"
 
 
 def _fitted(sums: Sums, depth: int) -> tuple[int, int]:
@@ -261,7 +267,15 @@ def _rate(interval: Interval) -> float | None:
     return _steps(interval) / interval.seconds
 
 
+def _pictured(interval: Interval) -> float | None:
+    """The decode rate; where there is none, what the server prints for all requests together."""
+    own = _rate(interval)
+    return interval.rate_tok_s if own is None and interval.doubt is None else own
+
+
 def _ratio(interval: Interval) -> float | None:
+    if interval.drafted is None:
+        return interval.acceptance_ratio
     if not interval.drafted or interval.accepted is None or interval.accepted > interval.drafted:
         return None
     return interval.accepted / interval.drafted

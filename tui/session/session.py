@@ -271,7 +271,7 @@ class Session:
             places = [place for place in source.in_flight if place[0] == event.stream]
             for place in places[: max(0, len(places) - event.running)]:
                 del source.in_flight[place]
-        if not (event.tokens or event.drafted or event.mean_accepted_length):
+        if not (event.tokens or event.drafted or event.mean_accepted_length or event.rate_tok_s):
             return
         self._order += 1
         server.restarted = False

@@ -32,7 +32,8 @@ class Sums:
         head_off: halogen's tokens with the head off. lookup_rounds, lookup_accepted: prompt lookup's share.
         deepest: the longest mean draft or commit seen in one request, less the target's own token.
         intervals: those added; `unnumbered` of them do not tell their requests, `uncounted` no drafting.
-        mean_tokens, mean_passes: tokens and passes of the intervals that print only a mean accepted length.
+        mean_tokens, mean_passes: tokens and passes of the intervals that print only a mean accepted length;
+            ratio_accepted, ratio_passes the same for a printed ratio.
     """
 
     requests: int = 0
@@ -73,6 +74,8 @@ class Sums:
     uncounted: int = 0
     mean_tokens: float = 0.0
     mean_passes: float = 0.0
+    ratio_accepted: float = 0.0
+    ratio_passes: float = 0.0
 
     def add(self, request: Request) -> None:
         """Count one finished request; what it does not tell is not counted."""
@@ -153,9 +156,12 @@ class Sums:
             self._add_counted(interval, rounds, interval.accepted, tokens)
         elif mean is not None:
             self.unsettled += 1
-            passes = interval.accepted / (mean - 1) if interval.accepted and mean > 1 else tokens / mean
-            self.mean_passes += passes or 1.0
-            self.mean_tokens += (passes or 1.0) * mean
+            passes = _passes_in(interval, mean)
+            self.mean_passes += passes
+            self.mean_tokens += passes * mean
+            if interval.drafted is None and interval.acceptance_ratio is not None:
+                self.ratio_passes += passes
+                self.ratio_accepted += passes * interval.acceptance_ratio
         elif interval.drafted:
             self.unsettled += 1
         elif interval.drafted is None:
@@ -226,6 +232,13 @@ def rounds_in(interval: Interval) -> int | None:
         return None
     rounds, mean = drafted // len(positions), interval.mean_accepted_length
     return rounds if mean is None or fits_mean(rounds, accepted, mean) else None
+
+
+def _passes_in(interval: Interval, mean: float) -> float:
+    """Passes of an interval, or what is in proportion to them: lines come every so many steps of a batch."""
+    if interval.accepted and mean > 1:
+        return interval.accepted / (mean - 1)
+    return interval.tokens / mean if interval.tokens else float(interval.running or 1)
 
 
 def plain_steps_in(request: Request, rounds: int, accepted: float, steps: int) -> int:
