@@ -51,7 +51,8 @@ class LazyGroup(DefaultGroup):
 
 
 EPILOG = """\b
-Sources: a path or glob, - for standard input.
+Sources: a path or glob, - for standard input, docker:NAME, podman:NAME,
+journal:[user/]UNIT, http://HOST:PORT, or a log with its server: LOG@http://HOST:PORT.
 Exit codes: 0 done (check: PASS), 1 failed, 2 wrong usage or no terminal,
 10 FAIL, 11 EVEN, 12 INCONCLUSIVE, 13 NO_DATA, 128 + number for signals."""
 

@@ -180,7 +180,7 @@ def _incumbent(incumbent: Incumbent) -> str:
 def _drafts(arm: ArmView, *, drafts: bool) -> str:
     rates = (
         f"{numbers.rate(arm.decode_tok_s)} tok/s decode, {numbers.rate(arm.delivered_tok_s)} delivered, over"
-        f" all {arm.requests} requests"
+        f" all {numbers.count(arm.requests)} requests"
     )
     drafter = _clean(arm.drafter, 60) if arm.drafter else ""
     if not drafts:

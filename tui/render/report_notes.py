@@ -176,7 +176,7 @@ def _of_source(view: View) -> Iterator[str]:
         yield f"{view.source.problems} lines could not be read: spectop events shows them"
     if view.others:
         labels = ", ".join(
-            f"{arm.label} ({numbers.rate(arm.decode_tok_s)} tok/s, {arm.requests} requests)"
+            f"{arm.label} ({numbers.rate(arm.decode_tok_s)} tok/s, {numbers.count(arm.requests)} requests)"
             for arm in view.others
         )
         yield f"other arms of this source, never pooled with the canary: {labels}"
