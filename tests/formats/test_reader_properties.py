@@ -13,7 +13,22 @@ from tests.formats.test_halogen import LINES as HALOGEN_LINES
 from tests.formats.test_halogen import START as HALOGEN_START
 from tests.formats.test_llamacpp_eras import E3, E5, E7, E9, E11
 from tests.formats.test_llamacpp_flight import TRACE_START
+from tests.formats.test_llamacpp_records import FORK, as_json, as_text, request
+from tests.formats.test_llamacpp_tools import (
+    KOBOLD_DEBUG,
+    KOBOLD_NEW,
+    MLX,
+    OLLAMA,
+    SECTIONS,
+    SUMMARY,
+    TIMINGS,
+)
+from tests.formats.test_mixed_streams import GAP, LOOK_ALIKES
 from tests.formats.test_problems import QUOTE
+from tests.formats.test_sglang import DECODE, PREFILL, STAMP
+from tests.formats.test_sglang import START as SGLANG_START
+from tests.formats.test_vllm import DRAFTING, HEAD, THROUGHPUT, THROUGHPUT_HEAD, totals
+from tests.formats.test_vllm import START as VLLM_START
 from tests.formats.test_wrappers import WRAPPERS, wrapped
 from tui.formats.reader import LogReader
 
@@ -36,7 +51,45 @@ LLAMA = lines(
     IDLE,
 )
 HALOGEN = HALOGEN_START + "".join(f"{text}\n" for text, _ in HALOGEN_LINES.values())
-LOGS = [LLAMA, E3, E5, E7, E9, E11, HALOGEN, lines(LOADING, LISTENING) + E11 + QUOTE]
+OLD = lines(*request(as_text, 0, 1), *request(as_json, 1, 2), *FORK)
+TOOLS = lines(
+    *TIMINGS, *SUMMARY, *SECTIONS, "[ Prompt: 196.3 t/s | Generation: 47.6 t/s ]", *SUMMARY, *TIMINGS
+)
+KOBOLD = lines(
+    "Welcome to KoboldCpp - Version 1.99.2",
+    *TIMINGS,
+    KOBOLD_DEBUG,
+    "(Draft Results - Success:101, Failure:37)",
+    "Output: x",
+    KOBOLD_NEW,
+    "Processing Prompt",
+    KOBOLD_NEW,
+)
+ENGINES = lines(
+    VLLM_START,
+    THROUGHPUT_HEAD + THROUGHPUT,
+    HEAD + DRAFTING,
+    HEAD + totals(60, 100, 64),
+    HEAD + totals(90, 140, 104),
+    DRAFTING,
+)
+SGLANG = lines(SGLANG_START, STAMP + PREFILL.format(running=0), STAMP + DECODE, STAMP + DECODE, DECODE)
+LOGS = [
+    LLAMA,
+    E3,
+    E5,
+    E7,
+    E9,
+    E11,
+    HALOGEN,
+    lines(LOADING, LISTENING) + E11 + QUOTE,
+    OLD,
+    TOOLS,
+    KOBOLD,
+    lines(*OLLAMA, MLX.format(88, 240, 139, 240 / 88)),
+    ENGINES,
+    SGLANG,
+]
 SHAPED = [
     wrapped(log, name)
     for log in LOGS
@@ -58,6 +111,27 @@ FRAGMENTS = [
     "build: 9",
     "srv    load_model: loading model '",
     "stop processing",
+    "SpecDecoding metrics: ",
+    "Speculative metrics: Draft acceptance rate: 0.6, ",
+    "Avg prompt throughput: 1.0 tokens/s, ",
+    "INFO 06-01 10:00:20 [metrics.py:1] ",
+    "[2026-03-01 08:00:00] ",
+    "Decode batch, #running-req: ",
+    "server_args=ServerArgs(",
+    "Initializing a V1 LLM engine (v1) with config: ",
+    '{"tid":"1","timestamp":1,"level":"INFO","function":"print_timings","msg":"generation eval time"',
+    'INFO [           print_timings] generation eval time = | tid="1" timestamp=1 ',
+    "print_timings: ",
+    "common_perf_print: eval time = ",
+    "decoded  161 tokens in    3.200 seconds, speed: ",
+    "n_drafted = 240",
+    "accept    = nan%",
+    "draft:",
+    "CtxLimit:1/2, ",
+    "Output: ",
+    "Welcome to KoboldCpp - Version ",
+    'time=2026-08-01T10:00:03Z level=INFO msg="speculative decode stats" iterations=',
+    GAP,
     "9" * 5000,
     "nan",
     "\0",
@@ -139,3 +213,22 @@ def test_a_log_larger_than_a_slice_is_read_like_a_small_one() -> None:
     filler = "0.00.000.100 I load: some tensor of the model\n" * 40_000
     once = whole((TRACE_START + E11).encode())
     assert [e for e in whole((TRACE_START + filler + E11).encode()) if e.kind != "problem"] == once
+
+
+FOREIGN = [line for line in LOOK_ALIKES.splitlines() if line]
+
+
+@FEW
+@given(st.lists(st.tuples(st.integers(0, 200), st.sampled_from(FOREIGN)), max_size=30))
+def test_no_line_of_another_program_counts_in_a_log_of_today(inserted: list[tuple[int, str]]) -> None:
+    """Wherever a user's text stands among the server's own lines, once it has shown what it is."""
+    rows = LLAMA.splitlines()
+    served = 1 + next(n for n, row in enumerate(rows) if "launch_slot_" in row)
+    for at, line in inserted:
+        rows.insert(served + at % (len(rows) - served), line)
+    events = whole(lines(*rows).encode())
+    assert [e.to_json() for e in events if e.kind != "problem"] == EXPECTED
+    assert {getattr(e, "problem", None) for e in events} <= {None, "unattached"}
+
+
+EXPECTED = [e.to_json() for e in whole(LLAMA.encode()) if e.kind != "problem"]

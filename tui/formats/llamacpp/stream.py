@@ -128,8 +128,7 @@ class LlamaStream:
         elif CUT_FRONT.match(text):
             self._problem(line, "cut", out)
         else:
-            known = self._on_start(line, text, out)
-            return known or (bool(self.wants) and (self._on_record(line, out) or self._on_kin(line, out)))
+            return self._on_start(line, text, out) or self._on_record(line, out) or self._on_kin(line, out)
         return True
 
     def refuse(self, line: Line, out: list[Event]) -> None:
