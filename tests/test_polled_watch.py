@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.feeds.pages import Page, Pages, off, serving
+from tests.feeds.stand_ins import stand_in
 from tests.formats.metrics_texts import halogen, llamacpp
 from tui.formats.events import Event, Interval, Request
 from tui.pipeline import Watch, paths_of, read_session
@@ -165,6 +167,33 @@ async def test_halogens_log_and_counters_are_one_source(tmp_path: Path) -> None:
     assert arm.mean_accepted_length.value == pytest.approx(2.4)
     assert arm.acceptance_ratio.value == 0.7
     assert (source.build, source.drafter) == ("0.17.4", "mtp")
+
+
+async def test_a_journal_and_its_server_are_one_stream(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = stand_in("journalctl", tmp_path, monkeypatch)
+    server = Halogen()
+
+    def tell() -> None:
+        server.finish()
+        record = {"__CURSOR": f"i={server.requests:04}", "MESSAGE": server.lines[-1].rstrip()}
+        journal.add(json.dumps({**record, "_SYSTEMD_UNIT": "halogen.service"}))
+
+    tell()
+    with serving(server.pages()) as pages:
+        async with watching(f"journal:halogen.service@{pages.address}") as watched:
+            await watched.until(lambda: watched.counted() == 120)
+            tell()
+            await watched.until(lambda: watched.counted() == 240)
+            await watched.until(lambda: watched.view().source.requests == 2)
+    assert {(event.source, event.stream) for event in watched.events} == {
+        ("journal:halogen.service", "halogen.service")
+    }
+    arm = watched.canary()
+    assert arm is not None
+    assert (arm.requests, arm.acceptance_ratio.value) == (2, 0.7)
+    assert watched.view().others == ()
 
 
 async def test_halogen_that_miscounts_has_no_ratio_but_its_rate() -> None:
