@@ -172,3 +172,14 @@ def test_other_words_are_looked_for_only_until_it_is_known_what_prints_the_log()
     late = f"vllm-1  | {HEAD}{DRAFTING}\n".encode()
     events = reader.feed(named, 0) + reader.feed(late, len(named))
     assert [i.stream for i in Read(events).intervals] == ["vllm-1"]
+
+
+def test_a_record_that_goes_on_makes_every_line_matter_wherever_the_blocks_are_cut() -> None:
+    rows = ["2026-08-05T10:00:00Z stdout P half of a", *SERVED.splitlines(), DECODE, DRAFTING]
+    data = [f"{row}\n".encode() for row in rows]
+    whole = read(b"".join(data))
+    for cut in range(1, len(data)):
+        reader = LogReader("test.log")
+        head = b"".join(data[:cut])
+        events = reader.feed(head, 0) + reader.feed(b"".join(data[cut:]), len(head)) + reader.close()
+        assert events == whole.events

@@ -126,7 +126,7 @@ class LogReader:
                 self._take(data[position:stop], offset + position, ALWAYS, out)
                 position = stop + 1
             if position <= start < end:
-                self._take(data[start:end], offset + start, groups, out)
+                self._take(data[start:end], offset + start, groups | ALWAYS if partial else groups, out)
                 position = end + 1
 
     def _take(self, raw: bytes, offset: int, groups: int, out: list[Event]) -> None:
