@@ -135,7 +135,7 @@ def test_two_servers_in_one_stream_are_not_taken_for_alone() -> None:
     mixed = read(
         lines(LOADING, LISTENING, one[0], *other, *one[1:], launch(0, 2), block(0, 2), release(0, 2))
     )
-    assert [(r.task, r.concurrency) for r in mixed.requests] == [(9, 2), (1, None), (2, None)]
+    assert [(r.task, r.concurrency) for r in mixed.requests] == [(9, 2), (1, 2), (2, None)]
 
 
 def test_a_line_that_a_router_cut_in_two_is_no_line_in_its_second_half() -> None:

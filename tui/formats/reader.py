@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _SLICE = 1 << 20
-_NO_LINE = (-1, 0)
 _NOT_ASCII = bytes(range(0x80, 0x100))
 _LONGEST_LINE = 1 << 20
 _MOST_STREAMS = 1024
 
 _CRI_KEYWORDS = (b" stdout P", b" stderr P")
 _JSON_KEYWORDS = (b'"MESSAGE":[', b'"MESSAGE": [', b'"line-max"', b"CONTAINER_PARTIAL_MESSAGE")
-_DOCKER_PARTIAL = re.compile(rb'(?:[^n]|[^\\]n|\\\\n)", ?"stream": ?"std')
+_DOCKER_PARTIAL = re.compile(rb'(?:[^n\n]|[^\\\n]n|\\\\n)", ?"stream": ?"std')
 _CRI = re.compile(rb"\d{4}-\d\d-\d\dT\S+ (?:stdout|stderr) [FP]")
 _DROPPED = re.compile("\N{EM DASH} \\d{1,15} bytes dropped \N{EM DASH}")
 _TAGS = re.compile(rb"(?:slot|srv|que|res|spec|cmn) +[\w()]{1,12}: |\d\.\d\d\.\d{3}\.\d{3} [IWED] ")
 
 Dialect = LlamaStream | HalogenStream | VllmStream | SglangStream
+_RARE_GROUPS = tuple(group for group in KEYWORDS if group != ALWAYS)
 _DIALECTS: tuple[type[Dialect], ...] = (LlamaStream, HalogenStream, VllmStream, SglangStream)
 
 
@@ -120,12 +120,14 @@ class LogReader:
             self._tags_from = offset + found.start()
         partial = self._unwrapper.partial
         position = 0
-        for start, (end, groups) in [*_hits(data, self._groups(data), self._parts), (len(data), _NO_LINE)]:
+        lines, rare = _hits(data, self._groups(data), self._parts)
+        for start, end in [*sorted(lines.items()), (len(data), -1)]:
             while partial and position < start:
                 stop = _line_end(data, position)
                 self._take(data[position:stop], offset + position, ALWAYS, out)
                 position = stop + 1
             if position <= start < end:
+                groups = rare.get(start, ALWAYS)
                 self._take(data[start:end], offset + start, groups | ALWAYS if partial else groups, out)
                 position = end + 1
 
@@ -144,7 +146,7 @@ class LogReader:
             return
         if not sound:
             self._problem("encoding", text, offset, out)
-        if groups & GAPS and self._gap(line, stream, out):
+        if groups != ALWAYS and groups & GAPS and self._gap(line, stream, out):
             return
         line.tagless = self._tags_from > offset
         if stream is None or line.shape not in self._shapes:
@@ -232,39 +234,45 @@ def _decode(raw: bytes) -> tuple[str, bool]:
     return (text.replace("\r", "") if "\r" in text else text), sound
 
 
-def _hits(data: bytes, groups: int, parts: tuple[bytes, ...]) -> list[tuple[int, tuple[int, int]]]:
-    """The lines that hold a keyword, in order: start, end, and the groups of their keywords.
+def _hits(data: bytes, groups: int, parts: tuple[bytes, ...]) -> tuple[dict[int, int], dict[int, int]]:
+    """The lines that hold a keyword.
 
     Args:
         data: the lines.
         groups: of keywords to look for.
         parts: what else a line that matters holds, where records can go on in the next line.
+
+    Returns:
+        Where each starts and ends; and where those start that hold one not always looked for, with the groups
+        of all of theirs.
     """
-    lines: dict[int, tuple[int, int]] = {}
+    lines: dict[int, int] = {}
     if b"{" in data and (data.startswith(b"{") or b"\n{" in data):
         for keyword in _JSON_KEYWORDS:
-            _note_lines(data, keyword, ALWAYS, lines, in_json=True)
+            _note_lines(data, keyword, lines, in_json=True)
         for found in _DOCKER_PARTIAL.finditer(data):
             start = data.rfind(b"\n", 0, found.start()) + 1
             if data.startswith(b"{", start):
-                lines[start] = _line_end(data, found.end()), ALWAYS
-    for keyword in parts:
-        _note_lines(data, keyword, ALWAYS, lines)
-    for group, keywords in KEYWORDS.items():
+                lines[start] = _line_end(data, found.end())
+    for keyword in parts + KEYWORDS[ALWAYS]:
+        _note_lines(data, keyword, lines)
+    rare: dict[int, int] = {}
+    for group in _RARE_GROUPS:
         if groups & group:
-            for keyword in keywords:
-                _note_lines(data, keyword, group, lines)
-    return sorted(lines.items())
+            others: dict[int, int] = {}
+            for keyword in KEYWORDS[group]:
+                _note_lines(data, keyword, others)
+            for start in others:
+                rare[start] = rare.get(start, ALWAYS if start in lines else 0) | group
+            lines |= others
+    return lines, rare
 
 
-def _note_lines(
-    data: bytes, keyword: bytes, group: int, lines: dict[int, tuple[int, int]], *, in_json: bool = False
-) -> None:
+def _note_lines(data: bytes, keyword: bytes, lines: dict[int, int], *, in_json: bool = False) -> None:
     at = data.find(keyword)
     while at >= 0:
         start = data.rfind(b"\n", 0, at) + 1
         end = _line_end(data, at)
         if not in_json or data.startswith(b"{", start):
-            known = lines.get(start)
-            lines[start] = end, group if known is None else known[1] | group
+            lines[start] = end
         at = data.find(keyword, end)

@@ -57,7 +57,8 @@ class LlamaStream:
         self._over = False
         self._prefixed = False
         self._tagged = False
-        self._clock: float | None = None
+        self._newest: Line | None = None
+        self._launched: float | None = None
         self._tag = _NO_TAG
         self._owner = (0, 0)
         self.quoting = False
@@ -91,7 +92,8 @@ class LlamaStream:
         """Bytes were left out: drop what needs neighbours."""
         self._made.forget()
         self._kin.forget()
-        self._clock = None
+        self._newest = None
+        self._launched = None
 
     def idle(self, out: list[Event]) -> None:
         """The stream has been silent: what waited for its next line is complete."""
@@ -140,21 +142,24 @@ class LlamaStream:
 
     def _note(self, line: Line) -> None:
         self._tagged = True
-        if not line.prefixed:
-            return
-        self._prefixed = True
-        self.wants = 0
-        clock = line.clock_s
-        if clock is not None and self._clock is not None and clock < self._clock - _OTHER_CLOCK_S:
-            # Another server's line, or one after a start that is not in the log.
-            self._made.flight.forget(certain=False)
-        self._clock = clock
+        if line.prefixed:
+            self._prefixed = True
+            self._newest = line
+            self.wants = 0
 
     def _forged(self, line: Line) -> bool:
         """Whether a line cannot be the server's own, in a log that holds users' text."""
         if self._prefixed and not line.prefixed:
             return True
-        return self._clock is not None and (line.clock_s or 0.0) < self._clock - _CLOCK_SLACK_S
+        before = self._newest.clock_s if self._newest is not None else None
+        return before is not None and (line.clock_s or 0.0) < before - _CLOCK_SLACK_S
+
+    def _goes_on(self, line: Line) -> None:
+        """A task begins: by an earlier clock than the last one only on another server, or after a start."""
+        clock, before = line.clock_s, self._launched
+        if clock is not None and before is not None and clock < before - _OTHER_CLOCK_S:
+            self._made.flight.forget(certain=False)
+        self._launched = clock
 
     # Lines of a slot
 
@@ -178,6 +183,7 @@ class LlamaStream:
     def _on_slot(self, line: Line, slot: int, task: int, rest: str, out: list[Event]) -> None:
         made = self._made
         if rest.startswith("processing task"):
+            self._goes_on(line)
             made.launch(line, slot, task, out)
         elif found := ROUND.match(rest):
             made.end(out)
@@ -301,7 +307,8 @@ class LlamaStream:
         self._end_kin(out)
         self._made.restart(begun, out)
         self._prefixed = line.prefixed
-        self._clock = None
+        self._newest = None
+        self._launched = None
         self._over = False
 
     # Lines of older servers, and of programs around llama.cpp
