@@ -157,7 +157,7 @@ def _value(scene: Scene, name: LeverName) -> tuple[str, str]:
             )
             return _written(name, what.incumbent_tok_s), kind
         case "coverage":
-            known = what.measured is not None and scene.view is not None
+            known = what.measured is not None and what.measured.coverage is not None
             return _written(
                 name, what.coverage
             ), "measured" if known else "assumed" if scene.view else "typed"
