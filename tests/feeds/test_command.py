@@ -282,8 +282,16 @@ def real_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ca
                 pytest.skip("journald does not start here")
             time.sleep(0.02)
 
+        kept = [journalctl, f"--namespace={NAMESPACE}", "--identifier=llama", "--output=cat", "--quiet"]
+
         def send(text: str) -> None:
             sender.send(f"SYSLOG_IDENTIFIER=llama\nMESSAGE={text}\n".encode())
+            # journald writes when it gets to it; what is read before is another test's matter.
+            patience = time.monotonic() + 20
+            while text not in subprocess.run(kept, capture_output=True, text=True, check=False).stdout:
+                if time.monotonic() > patience:
+                    pytest.skip("journald keeps nothing here")
+                time.sleep(0.02)
 
         yield send
     finally:
