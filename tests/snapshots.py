@@ -7,6 +7,7 @@ import dataclasses
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tui.feeds.protocol import FeedError
 from tui.formats.events import Request
 from tui.model.acceptance import Acceptance
 from tui.model.comparison import Judged, Judgement
@@ -14,6 +15,7 @@ from tui.model.cost import CostKey, Profile
 from tui.model.figures import Figure
 from tui.model.steps import StepFigures
 from tui.model.whatif import Measured, WhatIf
+from tui.session.incumbent import LogPath, parse_incumbent
 from tui.session.snapshot import (
     ArmView,
     HistoryPoint,
@@ -29,6 +31,8 @@ from tui.session.snapshot import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from tui.session.incumbent import Choice
 
 WAVE = (0.0, 0.05, -0.04, 0.02, -0.06, 0.07, 0.01, -0.02)
 NO_DRAFT_TIME = "no draft time in this log: llama-server prints it with -lv 4"
@@ -384,7 +388,7 @@ class FakeWatch:
 
     def __init__(self, *views: View) -> None:
         self.now = snapshot(*views)
-        self.asked: list[tuple[str, object]] = []
+        self.asked: list[tuple[object, ...]] = []
 
     async def run(self) -> None:
         await asyncio.Event().wait()
@@ -401,16 +405,22 @@ class FakeWatch:
         """So many more requests finish in the first source."""
         self.change(lambda v: replace(v, source=replace(v.source, requests=v.source.requests + count)))
 
-    def set_incumbent(self, text: str) -> None:
+    def read_incumbent(self, text: str) -> Choice:
         if text == "nonsense":
             raise ValueError("[/x] is neither a rate nor a log")
-        self.asked.append(("set", text))
+        parsed = parse_incumbent(text)
+        if isinstance(parsed, LogPath):
+            raise FeedError(f"no such file: {parsed.path}")
+        return parsed
+
+    def choose(self, choice: Choice, source: str | None = None) -> None:
+        self.asked.append(("choose", choice, source))
 
     def set_cost(self, cost: Profile | None) -> None:
         self.asked.append(("cost", cost))
 
-    def freeze_incumbent(self, view: int) -> None:
-        self.asked.append(("freeze", view))
+    def freeze_incumbent(self, view: int, *, alone: bool = False) -> None:
+        self.asked.append(("freeze", view, alone))
 
     def offer_incumbent(self, view: int) -> None:
         self.asked.append(("offer", view))

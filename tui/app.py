@@ -9,7 +9,7 @@ import sys
 import threading
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
@@ -35,40 +35,13 @@ if TYPE_CHECKING:
 
     from tui.model.cost import Profile
     from tui.model.whatif import WhatIf
+    from tui.screens.watching import Watching
     from tui.session.snapshot import Snapshot
 
 PACE_S = 0.5
 """The screen changes at most this often, whatever the log's rate."""
 GRACE_S = 3.0
 """How long an orderly end may take after a signal."""
-
-
-class Watching(Protocol):
-    """Who follows the sources."""
-
-    async def run(self) -> None:
-        """Follow all sources until cancelled; never raises for a source's fault."""
-        ...
-
-    def snapshot(self) -> Snapshot:
-        """Everything known now; cheap."""
-        ...
-
-    def set_incumbent(self, text: str) -> None:
-        """Take a typed rate, a log's path or drafter:NAME; ValueError tells why not."""
-        ...
-
-    def set_cost(self, cost: Profile | None) -> None:
-        """Price verify passes with a profile; None takes it away."""
-        ...
-
-    def freeze_incumbent(self, view: int) -> None:
-        """The present arm of that view becomes the incumbent."""
-        ...
-
-    def offer_incumbent(self, view: int) -> None:
-        """The offered earlier arm of that view becomes the incumbent."""
-        ...
 
 
 class SpectopApp(App[None]):
@@ -210,13 +183,12 @@ class SpectopApp(App[None]):
         self.take()
 
     def action_incumbent(self) -> None:
-        """Ask what has to be beaten."""
+        """Ask what has to be beaten: by all sources, or by the one that is shown of several."""
         if self.watch_sources is None:
             return
-        index = self.main.current
         views = () if self.shown is None else self.shown.views
-        view = views[index] if index < len(views) else None
-        dialog = IncumbentScreen(self.watch_sources, index, view, self.glyphs)
+        view = self.main.view
+        dialog = IncumbentScreen(self.watch_sources, view, self.glyphs, alone=len(views) > 1, of=len(views))
         self.push_screen(dialog, lambda is_set: self.take() if is_set else None)
 
     def action_cost(self) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from tui.model.cost import Profile
+    from tui.session.incumbent import Choice
     from tui.session.snapshot import Snapshot
 
 RECORDINGS = Path(__file__).parent / "recordings"
@@ -106,17 +107,21 @@ class Demo:
         """Go on or back within the present chapter, recorded seconds."""
         self._replay.seek(seconds)
 
-    def set_incumbent(self, text: str) -> None:
-        """Hold the present chapter against something else; see `Replay.set_incumbent`."""
-        self._replay.set_incumbent(text)
+    def read_incumbent(self, text: str) -> Choice:
+        """See `Replay.read_incumbent`."""
+        return self._replay.read_incumbent(text)
+
+    def choose(self, choice: Choice, source: str | None = None) -> None:
+        """Hold the present chapter against something else; see `Replay.choose`."""
+        self._replay.choose(choice, source)
 
     def set_cost(self, cost: Profile | None) -> None:
         """Price the present chapter's verify passes; see `Replay.set_cost`."""
         self._replay.set_cost(cost)
 
-    def freeze_incumbent(self, view: int) -> None:
+    def freeze_incumbent(self, view: int, *, alone: bool = False) -> None:
         """See `Replay.freeze_incumbent`."""
-        self._replay.freeze_incumbent(view)
+        self._replay.freeze_incumbent(view, alone=alone)
 
     def offer_incumbent(self, view: int) -> None:
         """See `Replay.offer_incumbent`."""

@@ -105,7 +105,7 @@ def test_seeking_stays_within_the_chapter_and_speed_max_shows_its_end() -> None:
 
 def test_another_incumbent_can_be_tried() -> None:
     demo = demo_of(Clock(), speed=math.inf)
-    demo.set_incumbent("10")
+    demo.choose(demo.read_incumbent("10"))
     (view,) = demo.snapshot().views
     assert view.ratio == pytest.approx(1.98, abs=0.01)
     demo.seek(-demo.step_s)

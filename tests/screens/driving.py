@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
+
+from textual.worker import WorkerCancelled
 
 from tests.snapshots import FakeWatch, view
 from tui.app import SpectopApp
@@ -46,6 +49,14 @@ class Driven:
 
     async def press(self, *keys: str) -> None:
         await self.pilot.press(*keys)
+        await self.pilot.pause()
+
+    async def settled(self) -> None:
+        """What is done aside is done."""
+        for worker in list(self.app.workers):
+            if worker.name != "watch":
+                with contextlib.suppress(WorkerCancelled):
+                    await worker.wait()
         await self.pilot.pause()
 
     @property

@@ -1,3 +1,5 @@
+import asyncio
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -5,8 +7,9 @@ import pytest
 from textual.binding import Binding
 
 from tests.screens.driving import LARGE, driving
-from tests.snapshots import head, no_incumbent, request, view
+from tests.snapshots import head, no_incumbent, request, snapshot, view
 from tui.app import SpectopApp
+from tui.model.comparison import TypedRate
 from tui.panels.requests import RequestsPanel
 from tui.panels.whatif import WhatIfPanel
 from tui.screens.help import HelpScreen
@@ -288,10 +291,57 @@ async def test_the_palette_offers_themes_panels_pause_and_incumbent() -> None:
 async def test_b_takes_a_typed_rate_and_says_why_it_did_not_take_something() -> None:
     async with driving(no_incumbent()) as spectop:
         await spectop.press("b", *"nonsense", "enter")
+        await spectop.settled()
         assert isinstance(spectop.app.screen, IncumbentScreen)
         assert "[/x] is neither a rate nor a log" in spectop.text
+        await spectop.press("escape", "b", *"old.log", "enter")
+        await spectop.settled()
+        assert "no such file: old.log" in spectop.text
         await spectop.press("escape", "b", *"25", "space", *"delivered", "enter")
-        assert spectop.watch.asked == [("set", "25 delivered")]
+        await spectop.settled()
+        assert spectop.watch.asked == [("choose", TypedRate(25.0, "delivered"), None)]
+        assert isinstance(spectop.app.screen, MainScreen)
+
+
+async def test_b_reads_a_log_without_holding_the_screen_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, go = threading.Event(), threading.Event()
+
+    def slow(text: str) -> TypedRate:
+        begun.set()
+        assert go.wait(30)
+        return TypedRate(25.0)
+
+    async with driving() as spectop:
+        monkeypatch.setattr(spectop.watch, "read_incumbent", slow)
+        await spectop.press("b", *"old.log", "enter")
+        assert await asyncio.to_thread(begun.wait, 30)
+        await spectop.pilot.pause()
+        assert "reading old.log" in spectop.text
+        spectop.watch.finish(1)
+        spectop.app.take()
+        assert spectop.watch.asked == []
+        go.set()
+        await spectop.settled()
+        assert spectop.watch.asked == [("choose", TypedRate(25.0), None)]
+        assert "28 req" in spectop.text
+
+
+async def test_a_log_that_is_read_in_vain_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, go = threading.Event(), threading.Event()
+
+    def slow(text: str) -> TypedRate:
+        begun.set()
+        assert go.wait(30)
+        return TypedRate(25.0)
+
+    async with driving() as spectop:
+        monkeypatch.setattr(spectop.watch, "read_incumbent", slow)
+        await spectop.press("b", *"old.log", "enter")
+        assert await asyncio.to_thread(begun.wait, 30)
+        await spectop.press("escape")
+        go.set()
+        await spectop.pilot.pause(0.1)
+        assert spectop.watch.asked == []
         assert isinstance(spectop.app.screen, MainScreen)
 
 
@@ -299,7 +349,29 @@ async def test_b_freezes_the_present_arm_or_takes_the_offered_one() -> None:
     async with driving(no_incumbent()) as spectop:
         await spectop.press("b", "down", "enter")
         await spectop.press("b", "down", "down", "enter")
-        assert spectop.watch.asked == [("freeze", 0), ("offer", 0)]
+        assert spectop.watch.asked == [("freeze", 0, False), ("offer", 0)]
+
+
+async def test_of_several_sources_b_sets_the_incumbent_of_the_one_that_is_shown() -> None:
+    async with driving(view(), head()) as spectop:
+        await spectop.press("n", "b")
+        assert "by /var/log/halogen.log alone" in spectop.text
+        await spectop.press(*"30", "enter")
+        await spectop.settled()
+        await spectop.press("b", "down", "enter")
+        assert spectop.watch.asked == [
+            ("choose", TypedRate(30.0), "/var/log/halogen.log"),
+            ("freeze", 1, True),
+        ]
+
+
+async def test_an_arm_of_a_source_that_went_is_not_frozen() -> None:
+    async with driving(view(), head()) as spectop:
+        await spectop.press("n", "b")
+        spectop.watch.now = snapshot(view())
+        await spectop.press("down", "enter")
+        assert "this source is gone" in spectop.text
+        assert spectop.watch.asked == []
 
 
 async def test_typing_in_the_dialog_moves_no_lever() -> None:

@@ -11,9 +11,9 @@ import click
 from tui.commands.failures import NoTerminal
 
 if TYPE_CHECKING:
-    from tui.app import Watching
     from tui.model.cost import Profile
     from tui.model.whatif import WhatIf
+    from tui.screens.watching import Watching
 
 
 def require_terminal(instead: str) -> None:

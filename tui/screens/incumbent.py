@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.binding import Binding, BindingType
@@ -12,32 +13,17 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from tui.feeds.protocol import FeedError
 from tui.render import numbers
 from tui.render.text import clean
+from tui.screens.aside import aside
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from textual.app import ComposeResult
 
     from tui.render.glyphs import Glyphs
+    from tui.screens.watching import Watching
     from tui.session.snapshot import View
-
-
-class Incumbents(Protocol):
-    """What the dialog can ask for; each raises ValueError with words for people."""
-
-    def set_incumbent(self, text: str) -> None:
-        """Take a typed rate, a log's path or drafter:NAME."""
-        ...
-
-    def freeze_incumbent(self, view: int) -> None:
-        """The present arm of that view becomes the incumbent."""
-        ...
-
-    def offer_incumbent(self, view: int) -> None:
-        """The offered earlier arm becomes the incumbent."""
-        ...
 
 
 class IncumbentScreen(ModalScreen[bool]):
@@ -50,18 +36,29 @@ class IncumbentScreen(ModalScreen[bool]):
         ),
     ]
 
-    def __init__(self, watch: Incumbents, index: int, view: View | None, glyphs: Glyphs) -> None:
+    def __init__(
+        self, watch: Watching, view: View | None, glyphs: Glyphs, *, alone: bool, of: int = 1
+    ) -> None:
         """Keep what can be chosen from.
 
         Args:
             watch: who sets it.
-            index: the view that the present and the offered arm belong to.
-            view: as shown.
+            view: the source that the present and the offered arm belong to, as shown.
             glyphs: the characters that may be used.
+            alone: set it for that source only, not for all.
+            of: how many sources there are.
         """
         super().__init__()
-        self._watch, self._index, self._glyphs = watch, index, glyphs
+        self._watch, self._glyphs = watch, glyphs
+        self._name = None if view is None else view.source.name
+        self._alone = alone and self._name is not None
         self._options: list[Option] = []
+        self._title = "incumbent: what has to be beaten"
+        if of > 1:
+            whose = (
+                f"by {clean(self._name or '', glyphs, 40)} alone" if self._alone else f"by all {of} sources"
+            )
+            self._title = f"{self._title} {whose}"
         if view is not None and view.canary is not None:
             arm = view.canary
             text = (
@@ -76,7 +73,7 @@ class IncumbentScreen(ModalScreen[bool]):
     def compose(self) -> ComposeResult:
         """A line to type in, and the arms at hand."""
         with Vertical(classes="dialog"):
-            yield Static("incumbent: what has to be beaten", classes="page-title", markup=False)
+            yield Static(Content(self._title), classes="page-title", markup=False)
             yield Input(placeholder="25, or 25 delivered", compact=True)
             yield Static(
                 "a rate in tok/s (decode; add `delivered` for what clients see), a log's path, "
@@ -93,17 +90,44 @@ class IncumbentScreen(ModalScreen[bool]):
     def _typed(self, event: Input.Submitted) -> None:
         text = event.value.strip()
         if text:
-            self._take(lambda: self._watch.set_incumbent(text))
+            self.run_worker(self._read(text), exclusive=True)
 
     @on(OptionList.OptionSelected)
     def _selected(self, event: OptionList.OptionSelected) -> None:
-        ask = self._watch.freeze_incumbent if event.option.id == "freeze" else self._watch.offer_incumbent
-        self._take(lambda: ask(self._index))
-
-    def _take(self, ask: Callable[[], None]) -> None:
         try:
-            ask()
+            view = self._place()
+            if event.option.id == "freeze":
+                self._watch.freeze_incumbent(view, alone=self._alone)
+            else:
+                self._watch.offer_incumbent(view)
         except ValueError as error:
-            self.query_one(".error", Static).update(Content(clean(str(error), self._glyphs)))
+            self._say(str(error))
         else:
             self.dismiss(True)
+
+    async def _read(self, text: str) -> None:
+        """Take what was typed; a log that has to be read for it holds nothing up."""
+        self._say(f"reading {text} ...", error=False)
+        try:
+            choice = await aside(partial(self._watch.read_incumbent, text))
+        except (ValueError, FeedError) as error:
+            self._say(str(error))
+        else:
+            self._watch.choose(choice, self._name if self._alone else None)
+            self.dismiss(True)
+
+    def _place(self) -> int:
+        """Where the source stands by now.
+
+        Raises:
+            ValueError: it is gone.
+        """
+        names = [view.source.name for view in self._watch.snapshot().views]
+        if self._name not in names:
+            raise ValueError("this source is gone")
+        return names.index(self._name)
+
+    def _say(self, text: str, *, error: bool = True) -> None:
+        line = self.query_one(".error", Static)
+        line.set_class(not error, "-reading")
+        line.update(Content(clean(text, self._glyphs, 400)))

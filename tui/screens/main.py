@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
-from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.content import Content
 from textual.screen import Screen
@@ -21,6 +20,7 @@ from tui.render import plot
 from tui.render.headline import notes
 from tui.render.levers import NOTHING_KNOWN, LeverName, Levers, measured_p, parse, stepped
 from tui.render.scene import Scene
+from tui.screens.keys import KEYS
 from tui.screens.lines import LinesScreen
 from tui.session.inputs import priced
 from tui.session.snapshot import VerifyCost
@@ -30,120 +30,23 @@ if TYPE_CHECKING:
 
     from textual import events
     from textual.app import ComposeResult
+    from textual.binding import BindingType
 
     from tui.model.cost import Profile
     from tui.render.glyphs import Glyphs
-    from tui.session.snapshot import Snapshot
+    from tui.session.snapshot import Snapshot, View
 
 SMALLEST = (60, 16)
 _TWO_COLUMNS, _TALL = 190, 31
 _REPORT = 100
 """Cells that a report is laid out over at most."""
-_DEPTH = Binding.Group("depth", compact=True)
-_ACCEPTANCE = Binding.Group("acceptance", compact=True)
 
 
 class MainScreen(Screen[None]):
     """Everything at a glance, one column a source."""
 
     AUTO_FOCUS = ""
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(
-            "k",
-            "step('depth', -1)",
-            "lower K",
-            group=_DEPTH,
-            id="depth.lower",
-            key_display="k/",
-            tooltip="One draft token less",
-        ),
-        Binding(
-            "K", "step('depth', 1)", "raise K", group=_DEPTH, id="depth.raise", tooltip="One draft token more"
-        ),
-        Binding(
-            "p",
-            "step('acceptance', -1)",
-            "lower p",
-            group=_ACCEPTANCE,
-            id="acceptance.lower",
-            key_display="p/",
-            tooltip="Acceptance p down by .01",
-        ),
-        Binding(
-            "P",
-            "step('acceptance', 1)",
-            "raise p",
-            group=_ACCEPTANCE,
-            id="acceptance.raise",
-            tooltip="Acceptance p up by .01",
-        ),
-        Binding("b", "app.incumbent", "incumbent", id="incumbent", tooltip="Set what has to be beaten"),
-        Binding(
-            "space", "app.pause", "pause", id="pause", tooltip="Hold the screen still; collecting goes on"
-        ),
-        *(
-            Binding(
-                str(n), f"panel({n})", name, show=False, id=f"panel.{n}", tooltip=f"Go to the {name} panel"
-            )
-            for n, name in enumerate(("acceptance", "commit/round", "step times", "rate", "what if"), start=1)
-        ),
-        Binding("6", "panel(6)", "requests", id="panel.6", tooltip="The finished requests"),
-        Binding(
-            "tab", "app.focus_next", "next panel", show=False, id="panel.next", tooltip="Go to the next panel"
-        ),
-        Binding(
-            "shift+tab",
-            "app.focus_previous",
-            "previous panel",
-            show=False,
-            id="panel.previous",
-            tooltip="Go to the previous panel",
-        ),
-        Binding(
-            "z", "zoom", "zoom", show=False, id="zoom", tooltip="Give the panel the whole screen, or back"
-        ),
-        Binding(
-            "escape", "back", "back", show=False, id="back", tooltip="Leave the zoom, the filter or the panel"
-        ),
-        Binding(
-            "slash",
-            "filter",
-            "filter",
-            show=False,
-            id="filter",
-            tooltip="Show only requests with these words",
-        ),
-        Binding(
-            "v",
-            "app.cost",
-            "verify cost",
-            show=False,
-            id="whatif.cost",
-            tooltip="Load what a verify pass costs by its size",
-        ),
-        Binding("c", "drafter_class", "class", show=False, id="whatif.class", tooltip="Next drafter class"),
-        Binding(
-            "m",
-            "picture",
-            "picture",
-            show=False,
-            id="whatif.picture",
-            tooltip="Rate over p, rate over K, or verify cost",
-        ),
-        Binding(
-            "R", "live", "live", show=False, id="whatif.live", tooltip="All inputs back to the live values"
-        ),
-        Binding("r", "report", "report", show=False, id="report", tooltip="What it all says, in words"),
-        Binding("n", "source(1)", "next source", show=False, id="source.next", tooltip="The next source"),
-        Binding(
-            "N",
-            "source(-1)",
-            "previous source",
-            show=False,
-            id="source.previous",
-            tooltip="The source before",
-        ),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = KEYS
 
     def __init__(self, glyphs: Glyphs, alone: WhatIf | None = None) -> None:
         """Nothing is shown before the first `show`.
@@ -220,6 +123,12 @@ class MainScreen(Screen[None]):
         )
 
     @property
+    def view(self) -> View | None:
+        """The source that keys act on, as shown; None without one."""
+        views = () if self.shown is None else self.shown.views
+        return views[self.current] if self.current < len(views) else None
+
+    @property
     def column(self) -> SourceColumn:
         """The column that keys act on."""
         return self.columns[min(self.current - self._first, 1)]
@@ -265,8 +174,7 @@ class MainScreen(Screen[None]):
 
     def action_step(self, name: LeverName, direction: int) -> None:
         """One step of one input."""
-        views = () if self.shown is None else self.shown.views
-        start = measured_p(views[self.current] if self.current < len(views) else None)
+        start = measured_p(self.view)
         self._set(lambda levers, what: stepped(what, levers, name, direction, start))
 
     def action_drafter_class(self) -> None:
@@ -351,8 +259,8 @@ class MainScreen(Screen[None]):
         """The report on the column's source."""
         from tui.render.report import report_lines  # 45 ms that the first paint need not wait for
 
-        if self.shown is not None and self.current < self._sources:
-            lines = report_lines(self.shown.views[self.current], min(_REPORT, self.size.width - 2))
+        if self.view is not None:
+            lines = report_lines(self.view, min(_REPORT, self.size.width - 2))
             self.app.push_screen(LinesScreen("report", lines, self.glyphs))
 
     def action_source(self, by: int) -> None:
