@@ -144,3 +144,17 @@ def test_a_filtered_log_without_releases_is_counted_by_its_blocks() -> None:
 @pytest.mark.parametrize("end", [b"\n", b""])
 def test_one_line_without_an_end_is_survived(end: bytes) -> None:
     assert File(b"x" * (3 * MEBIBYTE) + end).ranges() == [(0, 3 * MEBIBYTE + len(end))]
+
+
+def test_the_newest_start_of_an_engine_is_read_too() -> None:
+    engines = (
+        b"(EngineCore_DP0 pid=7) INFO 06-01 09:59:00 [core.py:77] Initializing a V1 LLM engine (v0.11.0) with config:"
+        b" model='org/target', speculative_config=None\n",
+        b"[2026-03-01 07:59:00] server_args=ServerArgs(model_path='org/target', port=30000,"
+        b" speculative_algorithm=None, watchdog_timeout=300)\n",
+    )
+    for start in engines:
+        file = File(NOISE * 120 + start + NOISE * 250)
+        found = file.ranges(limit=2 << 20)
+        assert len(found) == 2
+        assert [s.model for s in file.events(limit=2 << 20).starts] == ["org/target"]

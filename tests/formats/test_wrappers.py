@@ -9,6 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.formats.reading import NOW, Read, block, launch, lines, read, release
+from tests.formats.test_llamacpp_records import as_json, as_text, request
+from tests.formats.test_sglang import DECODE
+from tests.formats.test_sglang import STAMP as SGLANG_STAMP
+from tests.formats.test_vllm import DRAFTING, HEAD, THROUGHPUT, THROUGHPUT_HEAD
 from tui.formats.reader import LogReader
 
 if TYPE_CHECKING:
@@ -92,7 +96,11 @@ def wrapped(log: str, wrapper: str) -> str:
 
 
 @pytest.mark.parametrize("wrapper", WRAPPERS)
-@pytest.mark.parametrize("log", [LLAMA, OLD, HALOGEN], ids=["llama.cpp", "llama.cpp bare", "halogen"])
+@pytest.mark.parametrize(
+    "log",
+    [LLAMA, OLD, HALOGEN, lines(*request(as_text, 0, 1)), lines(*request(as_json, 0, 1))],
+    ids=["llama.cpp", "llama.cpp bare", "halogen", "records as text", "records as json"],
+)
 def test_a_request_is_read_under_every_wrapper(wrapper: str, log: str) -> None:
     _, stream, time = WRAPPERS[wrapper]
     result = read(wrapped(log, wrapper))
@@ -103,6 +111,18 @@ def test_a_request_is_read_under_every_wrapper(wrapper: str, log: str) -> None:
         assert request.time == pytest.approx(time, abs=1e-6)
     assert result.problems == []
     assert all("\x1b" not in line for line in request.raw)
+
+
+@pytest.mark.parametrize("wrapper", WRAPPERS)
+def test_an_interval_is_read_under_every_wrapper(wrapper: str) -> None:
+    _, stream, time = WRAPPERS[wrapper]
+    for log in (lines(THROUGHPUT_HEAD + THROUGHPUT, HEAD + DRAFTING), lines(SGLANG_STAMP + DECODE)):
+        result = read(wrapped(log, wrapper))
+        interval = result.interval
+        assert (interval.stream, result.problems) == (stream, [])
+        assert interval.rate_tok_s in (52.4, 312.44)
+        if time is not None:
+            assert interval.time == pytest.approx(time, abs=1e-6)
 
 
 def test_json_lines_of_the_server_itself() -> None:

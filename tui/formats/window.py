@@ -17,7 +17,13 @@ _OVERLAP = 64
 _RELEASE = b"stop processing"
 _PROMPT = b"prompt eval time"
 _HALOGEN = b" tok in "
-_STARTS = (b"loading model '", b"halogen-flash-server ", b"serve_api: version ")
+_STARTS = (
+    b"loading model '",
+    b"halogen-flash-server ",
+    b"serve_api: version ",
+    b" LLM engine (v",
+    b"server_args=ServerArgs(",
+)
 _FIRST_WORDS = (b"build: ", b"build_info: ", b"print_info: build ")
 _READY = (b"listening on", b"serve_api: version ")
 
