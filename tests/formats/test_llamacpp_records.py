@@ -87,11 +87,13 @@ def test_three_records_are_one_request(form: str, old: bool) -> None:
     assert result.problems == []
 
 
-def test_its_start_tells_the_build() -> None:
+@pytest.mark.parametrize("form", WRITERS)
+def test_its_start_tells_the_build(form: str) -> None:
+    write = WRITERS[form]
     log = lines(
-        as_text("main", "build info", build=3509, commit="ecf6b7f2"),
-        as_text("main", "HTTP server listening", n_threads_http="7", port="8080", hostname="127.0.0.1"),
-        *request(as_text, 0, 0),
+        write("main", "build info", build=3509, commit="ecf6b7f2"),
+        write("main", "HTTP server listening", n_threads_http="7", port="8080", hostname="127.0.0.1"),
+        *request(write, 0, 0),
     )
     result = read(log)
     (start,) = result.starts

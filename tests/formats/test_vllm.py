@@ -101,8 +101,9 @@ def test_drafting_that_was_counted_over_longer_is_not_given_another_lines_time()
     slow = (
         DRAFTING.replace("30.00", "5.00").replace("60.00", "10.00"),
         DRAFTING.replace("30.00", "0.39").replace("60.00", "0.78"),
+        DRAFTING.replace("30.00", "0.04").replace("60.00", "0.08"),
     )
-    assert [i.seconds for i in read(lines(*(HEAD + line for line in slow))).intervals] == [60.0, 769.3]
+    assert [i.seconds for i in read(lines(*(HEAD + line for line in slow))).intervals] == [60.0, 769.3, None]
 
 
 def test_rounds_that_the_numbers_leave_open_are_unknown() -> None:

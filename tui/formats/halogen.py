@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from tui.formats.events import Event, Problem, ProblemKind, Request, ServerStart, harmless
+from tui.formats.events import Event, ProblemKind, Request, ServerStart
 from tui.formats.forms import Form, number
+from tui.formats.problems import problem
 
 if TYPE_CHECKING:
     from tui.formats.prefixes import Line
@@ -142,17 +143,7 @@ class HalogenStream:
         )
 
     def _problem(self, line: Line, kind: ProblemKind, out: list[Event]) -> None:
-        out.append(
-            Problem(
-                source=self._source,
-                stream=self._stream,
-                engine="halogen",
-                time=line.time,
-                problem=kind,
-                text=harmless(line.text),
-                offset=line.offset,
-            )
-        )
+        out.append(problem(self._source, "halogen", line, kind))
 
     def _on_request(self, line: Line, message: str, head: re.Match[str], out: list[Event]) -> None:
         tokens = int(head[2])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -52,6 +53,8 @@ _NEEDED = {
 _LAST_OF_THE_NEWEST = "Avg Draft acceptance rate"
 _PERCENT_ERROR, _THROUGHPUT_ERROR, _MEAN_ERROR, _SHARE_ERROR = 0.0501, 0.00501, 0.00501, 0.000501
 """Half of what the last printed digit is worth."""
+_TELLING = 1.02
+"""How far bounds of a time may lie apart for it to be told."""
 _IDLE = "idle for a part of its time"
 
 
@@ -343,11 +346,11 @@ def _fit(per_position: tuple[float, ...], mean: float | None) -> bool:
 
 
 def _seconds(items: dict[str, str], accepted: int, drafted: int) -> float | None:
-    """The stretch of time, from counts and their throughputs of two decimals; None where none is telling."""
-    low, high = 0.0, float("inf")
+    """The stretch of time, from counts and their throughputs of two decimals; None where these are too coarse."""
+    low, high = 0.0, math.inf
     for count, name in ((accepted, "Accepted throughput"), (drafted, "Drafted throughput")):
         throughput = _finite(items.get(name))
         if throughput is not None and throughput > 2 * _THROUGHPUT_ERROR:
             low = max(low, count / (throughput + _THROUGHPUT_ERROR))
             high = min(high, count / (throughput - _THROUGHPUT_ERROR))
-    return round((low + high) / 2, 1) if low <= high < float("inf") else None
+    return round((low + high) / 2, 1) if low <= high <= _TELLING * low else None

@@ -92,8 +92,10 @@ class Kin:
 
     def start(self, text: str) -> Startup | None:
         """The start that a line is; None when it is none."""
-        found = _KOBOLD_START.match(text)
-        return Startup(build=f"KoboldCpp {found[1]}") if found else None
+        if not (found := _KOBOLD_START.match(text)):
+            return None
+        self._written = self._debugging = False
+        return Startup(build=f"KoboldCpp {found[1]}")
 
     def read(self, line: Line, done: list[Block | Request], out: list[Event]) -> bool:
         """Take one line.

@@ -22,7 +22,7 @@ _TEXT = re.compile(
     _LEVEL + r' \[ *([^\]\s]{1,80})\] +([^|]{0,1000}?) \| tid="\d{1,20}" timestamp=(\d{1,12})(?: |$)'
 )
 _TEXT_BEGUN = re.compile(_LEVEL + r" \[ *print_timings\] ")
-_JSON_BEGUN = re.compile(r'\{"(?:tid|timestamp|function|level)":')
+_JSON_BEGUN = re.compile(r'\{"(?:tid|timestamp|function|level|build)":')
 _PAIR = re.compile(r'(\w+)=("(?:[^"\\]|\\.)*"|[^\s"]+)(?: |$)')
 _TIMINGS = "print_timings"
 _SIZES = {
@@ -75,11 +75,15 @@ class Record(NamedTuple):
         return None if number is None else f"b{number}"
 
     @property
+    def ready(self) -> bool:
+        """Whether the server listens from now on."""
+        return self.message.startswith("HTTP server") and "listening" in self.message
+
+    @property
     def listening(self) -> str | None:
-        """Where the server listens from now on."""
-        if not self.message.startswith("HTTP server") or "listening" not in self.message:
-            return None
-        return f"http://{self.fields.get('hostname')}:{self.fields.get('port')}"
+        """Where the server listens."""
+        host, port = self.fields.get("hostname"), self.fields.get("port")
+        return f"http://{host}:{port}" if isinstance(host, str) and isinstance(port, str | int) else None
 
     @property
     def idle(self) -> bool:
@@ -99,8 +103,8 @@ class Record(NamedTuple):
     @property
     def known(self) -> bool:
         """Whether it tells anything of these."""
-        told = self.starts or self.idle or self.launches or self.releases
-        return told or self.part is not None or self.listening is not None
+        told = self.starts or self.ready or self.idle or self.launches or self.releases
+        return told or self.part is not None
 
     @property
     def part(self) -> str | None:
@@ -177,7 +181,7 @@ def put(record: Record, line: Line, made: Assembly, out: list[Event]) -> Problem
         What is wrong with it, if anything is.
     """
     place = record.place
-    if record.listening is not None:
+    if record.ready:
         if made.startup is not None:
             made.startup.listening = record.listening
             made.works(line, out)
