@@ -346,7 +346,7 @@ def _fit(per_position: tuple[float, ...], mean: float | None) -> bool:
 
 
 def _seconds(items: dict[str, str], accepted: int, drafted: int) -> float | None:
-    """The stretch of time, from counts and their throughputs of two decimals; None where these are too coarse."""
+    """The stretch of time, from counts and their throughputs of two decimals; None where too coarse."""
     low, high = 0.0, math.inf
     for count, name in ((accepted, "Accepted throughput"), (drafted, "Drafted throughput")):
         throughput = _finite(items.get(name))
