@@ -5,16 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from tui import __version__
 from tui.cli import COMMANDS, cli
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def spectop(*args: str, **env: str) -> subprocess.CompletedProcess[str]:
@@ -79,6 +76,18 @@ def test_reader_that_goes_away_is_no_failure(tmp_path: Path) -> None:
     assert done.stderr == ""
 
 
+@pytest.mark.parametrize("args", [("--help",), ("config",), ("whatif", "--json")])
+def test_a_full_disk_is_told_in_words(args: tuple[str, ...]) -> None:
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "tui", *args]
+        done = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False
+        )
+    assert done.returncode == 1
+    assert "no space left" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_settings_come_from_file_environment_and_option_in_this_order(tmp_path: Path) -> None:
     config = tmp_path / "config.toml"
     config.write_text('min-requests = 30\nwarm-up = 2\ntheme = "light"\n')
@@ -90,11 +99,28 @@ def test_settings_come_from_file_environment_and_option_in_this_order(tmp_path: 
     assert rows["backfill"] == ["200", "default"]
 
 
-@pytest.mark.parametrize("text", ["min-reqests = 3", "= nonsense", 'theme = "neon"'])
+@pytest.mark.parametrize(
+    "text", ["min-reqests = 3", "= nonsense", 'theme = "neon"', "alpha = 0", "effect = 1"]
+)
 def test_wrong_configuration_file_is_wrong_usage_and_named(tmp_path: Path, text: str) -> None:
     config = tmp_path / "config.toml"
     config.write_text(text)
     done = spectop("config", SPECTOP_CONFIG=str(config))
     assert done.returncode == 2
-    assert ("config.toml" in done.stderr) or ("theme" in done.stderr)
+    assert any(word in done.stderr for word in ("config.toml", "theme", "alpha", "effect"))
     assert "Traceback" not in done.stderr
+
+
+def test_text_without_quotes_in_the_configuration_file_is_explained(tmp_path: Path) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text("theme = light\n")
+    done = spectop("config", SPECTOP_CONFIG=str(config))
+    assert done.returncode == 2
+    assert 'theme = "light"' in done.stderr
+
+
+def test_a_configuration_that_is_no_file_is_not_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    done = spectop("config", SPECTOP_CONFIG=str(tmp_path / "fifo"))
+    assert done.returncode == 2
+    assert "not a file" in done.stderr

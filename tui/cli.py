@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
+import signal
 import sys
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 from click_default_group import DefaultGroup
@@ -39,7 +41,7 @@ class LazyGroup(DefaultGroup):
         """Import the command's module; what is no command is a source, for the default command."""
         if cmd_name not in COMMANDS:
             ctx.arg0 = cmd_name  # type: ignore[attr-defined]  # how DefaultGroup hands it over
-            cmd_name = self.default_cmd_name
+            cmd_name = self.default_cmd_name or "watch"
         command: click.Command = importlib.import_module(f"tui.commands.{cmd_name}").command
         command.name = cmd_name
         return command
@@ -77,8 +79,23 @@ def cli(ctx: click.Context) -> None:
 def main(args: list[str] | None = None) -> Any:
     """Run spectop; the exit code is the process's."""
     try:
-        return cli.main(args=args, prog_name="spectop")
+        try:
+            return cli.main(args=args, prog_name="spectop")
+        finally:
+            sys.stdout.flush()
     except BrokenPipeError:
         # The reader of our output has gone (spectop events | head): nothing is wrong.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+        _give_up_output(0)
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        click.echo("spectop: the output cannot be written: no space left there", err=True)
+        _give_up_output(1)
+    except KeyboardInterrupt:
+        sys.exit(128 + signal.SIGINT)
+
+
+def _give_up_output(code: int) -> NoReturn:
+    """End without the flush at exit, which would fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(code)

@@ -167,6 +167,8 @@ def read_incumbent(text: str, basis: Basis, policy: Policy) -> Choice:
     parsed = parse_incumbent(text, basis)
     if not isinstance(parsed, LogPath):
         return parsed
+    if len(paths := paths_of(parsed.path)) > 1:
+        raise ValueError(f"{parsed.path} matches {len(paths)} files: name the one to compare with")
     arm = read_session([parsed.path], policy).newest_arm()
     if arm is None:
         raise ValueError(f"{parsed.path} holds no finished request to compare with")

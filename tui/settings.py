@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from tui.commands.values import FRACTION, PERCENT, Concurrency
+from tui.commands.values import SHARE, Concurrency
 
 if TYPE_CHECKING:
     from tui.model.cost import Profile
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 THEMES = ("dark", "light", "colour-blind", "high-contrast", "ansi")
+LARGEST_CONFIG = 1 << 20
 _names: set[str] = set()
 
 
@@ -73,7 +74,7 @@ JUDGING = (
     ),
     _option(
         "--effect",
-        type=PERCENT,
+        type=SHARE,
         default="5%",
         show_default=True,
         help="Differences below this are EVEN.",
@@ -87,7 +88,7 @@ JUDGING = (
     ),
     _option(
         "--alpha",
-        type=FRACTION,
+        type=SHARE,
         default="0.05",
         show_default=True,
         help="Error rate under constant looking.",
@@ -193,12 +194,18 @@ def load_config(path: Path, known: set[str]) -> dict[str, Any]:
     Raises:
         click.UsageError: it cannot be read, or holds a name that is no option.
     """
-    try:
-        table = tomllib.loads(path.read_text("utf-8"))
-    except FileNotFoundError:
+    if not path.exists():
         return {}
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    if not path.is_file():
+        raise click.UsageError(f"configuration file {path} is not a file")
+    try:
+        with path.open("rb") as file:
+            table = tomllib.loads(file.read(LARGEST_CONFIG).decode())
+    except (OSError, UnicodeDecodeError) as error:
         raise click.UsageError(f"configuration file {path}: {error}") from None
+    except tomllib.TOMLDecodeError as error:
+        hint = 'one setting a line; text in quotes: theme = "light"'
+        raise click.UsageError(f"configuration file {path}: {error} ({hint})") from None
     values = {name.replace("-", "_"): value for name, value in table.items()}
     unknown = sorted(values.keys() - known)
     if unknown:

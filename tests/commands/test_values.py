@@ -11,8 +11,8 @@ from tui.commands.values import (
     FRACTION,
     FRACTIONS,
     MILLISECONDS,
-    PERCENT,
     RATE,
+    SHARE,
     Concurrency,
     Milliseconds,
 )
@@ -50,13 +50,20 @@ def test_a_draft_may_take_no_time() -> None:
     ("typed", "share"), [("0.6", 0.6), ("57%", 0.57), ("100 %", 1.0), ("0", 0.0), (0.05, 0.05)]
 )
 def test_fractions(typed: Any, share: float) -> None:
-    assert FRACTION.convert(typed, None, None) == PERCENT.convert(typed, None, None) == share
+    assert FRACTION.convert(typed, None, None) == share
 
 
 @pytest.mark.parametrize("typed", ["60", "101%", "half"])
 def test_no_fractions(typed: str) -> None:
     with pytest.raises(click.BadParameter, match=r"0\.6 or 60%"):
         FRACTION.convert(typed, None, None)
+
+
+@pytest.mark.parametrize("typed", ["0", "1", "100%", "1e-320", "0%"])
+def test_shares_are_above_nothing_and_below_all(typed: str) -> None:
+    assert SHARE.convert("5%", None, None) == 0.05
+    with pytest.raises(click.BadParameter, match="above 0 and below 1"):
+        SHARE.convert(typed, None, None)
 
 
 def test_rates() -> None:

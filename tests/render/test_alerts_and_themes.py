@@ -25,6 +25,8 @@ def test_silence_and_restarts_are_told_once() -> None:
     stale = snapshot(view(source=source(state="stale", last_line_age_s=31.0)))
     assert texts(snapshot(view()), stale) == ["canary.log: no line for 31s"]
     assert texts(stale, stale) == []
+    read = snapshot(view(source=source(state="reading")))
+    assert texts(read, stale) == []  # an old log that was just read
     restarted = snapshot(view(source=source(restarts=1)))
     assert texts(snapshot(view()), restarted) == ["canary.log: the server was restarted"]
 

@@ -83,6 +83,19 @@ class Fraction(Quantity):
         return number
 
 
+class Share(Fraction):
+    """A share above 0 and below 1: 0.05 or 5%."""
+
+    example = "0.05 or 5%"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The share as a fraction."""
+        number = super().convert(value, param, ctx)
+        if not 1e-9 <= number < 1:
+            self.fail(f"{str(value)!r} must be above 0 and below 1: write {self.example}", param, ctx)
+        return number
+
+
 class Fractions(_Numbers):
     """Shares by position, separated by commas: 0.79,0.56,0.31."""
 
@@ -101,8 +114,7 @@ class Fractions(_Numbers):
 MILLISECONDS = Milliseconds()
 RATE = Rate()
 FRACTION = Fraction()
-PERCENT = FRACTION
-"""Also a fraction; named where people think in percent (--effect 5%)."""
+SHARE = Share()
 FRACTIONS = Fractions()
 
 

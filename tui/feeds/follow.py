@@ -240,7 +240,7 @@ class Follower:
         return [notice]
 
     def _waiting(self) -> Notice:
-        there = os.path.isdir(os.path.dirname(self.path))  # noqa: PTH112, PTH120
+        there = os.path.isdir(os.path.dirname(self.path) or ".")  # noqa: PTH112, PTH120
         what = "there is no such file yet" if there else "its directory does not exist yet"
         return Notice(self._source, "waiting", f"waiting for {self._name}: {what}")
 

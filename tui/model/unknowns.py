@@ -294,9 +294,15 @@ def most_telling(outlook: Outlook | None, judgement: Judgement | None, *, bar: f
         return None
     found: list[tuple[float, Effect]] = []
     for depth in sorted({*ASKED_DEPTHS, outlook.what.depth}):
-        turning = [effect for effect in outlook.effects(depth, bar) if effect.turns]
-        promised = outlook.prospect(depth).speedup
-        if turning and promised is not None:
+        effects, promised = outlook.effects(depth, bar), outlook.prospect(depth).speedup
+        if not effects or promised is None:
+            continue
+        turning = [effect for effect in effects if effect.turns]
+        if not turning and promised.low <= bar < promised.high:
+            # None turns it by itself, all together may: what the widest leaves open is theirs.
+            widest = max(effects, key=lambda effect: effect.width)
+            turning = [dataclasses.replace(widest, speedup=promised)]
+        if turning:
             found.append((_middle(promised), max(turning, key=lambda effect: effect.width)))
     return max(found, key=lambda pair: pair[0])[1] if found else None
 

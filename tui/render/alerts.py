@@ -44,7 +44,7 @@ def _of_view(old: View, new: View) -> Iterator[Alert]:
         figures = f"{numbers.ratio(now.ratio)} {numbers.interval(now.interval)}".strip()
         severity: Severity = "warning" if now.verdict == "FAIL" else "information"
         yield Alert(f"{name}: {was} became {now.verdict}, {figures}", severity)
-    if new.source.state == "stale" and old.source.state != "stale":
+    if new.source.state == "stale" and old.source.state == "live":
         yield Alert(f"{name}: no line for {numbers.age(new.source.last_line_age_s)}", "warning")
     if new.source.restarts > old.source.restarts:
         yield Alert(f"{name}: the server was restarted", "warning")
