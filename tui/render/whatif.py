@@ -157,10 +157,10 @@ def _value(scene: Scene, name: LeverName) -> tuple[str, str]:
             )
             return _written(name, what.incumbent_tok_s), kind
         case "coverage":
-            known = what.measured is not None and what.measured.coverage is not None
-            return _written(
-                name, what.coverage
-            ), "measured" if known else "assumed" if scene.view else "typed"
+            arm = scene.view.canary if scene.view else None
+            known = what.measured is not None and arm is not None and arm.coverage.value is not None
+            said = "measured" if known else "assumed" if scene.view else "typed"
+            return _written(name, what.coverage), said
         case "drafter_class":
             arm = scene.view.canary if scene.view else None
             said = (
