@@ -77,6 +77,21 @@ def test_impossible_counts_keep_what_was_printed_but_nothing_is_built_on_them() 
     assert (request.acceptance_ratio, request.rounds, request.mean_accepted_length) == (None, None, None)
 
 
+@pytest.mark.parametrize(
+    "figures",
+    [
+        "   0.00 ms /   101 tokens (   20.00 ms per token,    50.00 tokens per second)",
+        "   1.00 ms /  5000 tokens (   57.35 ms per token,    17.44 tokens per second)",
+        "2000.00 ms /   101 tokens (    0.20 ms per token,     5.00 tokens per second)",
+    ],
+)
+def test_a_time_that_contradicts_its_own_rate_is_no_time(figures: str) -> None:
+    result = read(lines(launch(0, 1), f"{TAG}       eval time = {figures}", release(0, 1)))
+    assert result.problems == ["impossible"]
+    assert result.request.decode_ms is None
+    assert result.request.rate_tok_s is None
+
+
 def test_a_problem_says_where_and_what_harmlessly() -> None:
     bad = f"{TAG}draft acceptance percentage = \x1b[31m[/x] 33\x07\u202e"
     log = lines(LOADING, LISTENING, bad)

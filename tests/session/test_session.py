@@ -75,6 +75,18 @@ def test_untouched_what_if_gives_the_measured_rate() -> None:
     assert rate.low == pytest.approx(view.canary.decode_tok_s, rel=1e-9)
 
 
+def test_an_incumbent_of_another_model_is_told_and_gives_no_target_step() -> None:
+    session = Session()
+    session.choose(incumbent_log())
+    session.add([start(model="/srv/other.gguf"), *[drafted() for _ in range(25)]])
+    view = one_view(session)
+    assert view.judgement is not None
+    assert view.judgement.warnings[0] == "different models: incumbent target.gguf, canary other.gguf"
+    assert view.canary is not None
+    assert view.canary.steps.target_step_ms.value is None
+    assert view.canary.steps.verify_factor.value is None
+
+
 def test_overlapping_requests_have_no_step_times_and_say_shared() -> None:
     session = Session()
     session.choose(incumbent_log())

@@ -29,6 +29,7 @@ _PROMPT = re.compile(
     r"prompt (\d{1,15})(?: \((\d{1,15}) cached(?:, " + _NUMBER + r"%)?\))?, prefill " + _NUMBER + r"s"
     r"(?: = " + _NUMBER + r" t/s| \((\d{1,15}) new\)| \((?:" + _NUMBER + r" t/s|n/a)\))?"
 )
+_LIKE_ROUNDS = re.compile(r"\d+ r")
 _HEAD_OFF = re.compile(r"(\d{1,15}) tok (?:beside other streams|with the head off)")
 _LOOKUP = re.compile(r"pld (\d{1,15}) rounds, " + _NUMBER + r" acc/round")
 _OTHERS = re.compile(
@@ -36,7 +37,7 @@ _OTHERS = re.compile(
     r"|max_tokens clamped \d+ -> \d+|think (?:on|off)(?:, .+)?"
 )
 _CLAUSES = {
-    re.compile(r"\d+ r"): ("{i} rounds, commit {f}/round",),
+    _LIKE_ROUNDS: ("{i} rounds, commit {f}/round",),
     re.compile(r"prompt\b"): (
         "prompt {i} ({i} cached, {f}%), prefill {f}s",
         "prompt {i} ({i} cached), prefill {f}s",
@@ -164,6 +165,8 @@ class HalogenStream:
                 lookup_rounds, lookup = int(found[1]), float(found[2])
             elif part and not _OTHERS.fullmatch(part) and (kind := _fault(part, last=part is parts[-1])):
                 self._problem(line, kind, out)
+                if _LIKE_ROUNDS.match(part):
+                    doubt = "its rounds cannot be read"
         if rounds == 0:
             rounds = commit = None
         if rounds is not None and commit is not None and not self._possible(tokens, rounds, commit, off or 0):

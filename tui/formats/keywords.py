@@ -9,6 +9,8 @@ STARTING = 2
 """While a llama.cpp server starts."""
 KIN = 4
 """Until a stream is known as a llama-server of today: older servers, forks, command-line tools."""
+MORE = 64
+"""What follows such lines, once there was one."""
 OLLAMA = 8
 """Ollama's own runner beside llama-server, whose lines have no prefix there."""
 ENGINES = 16
@@ -37,38 +39,37 @@ KEYWORDS: dict[int, tuple[bytes, ...]] = {
         b" tok in ",
         b"halogen-flash-server ",
     ),
-    STARTING: (b"speculative ", b"n_max", b"listening on", b"draft model", b"n_slots = "),
+    STARTING: (b"speculative ", b"n_max", b"listening", b"draft model", b"n_slots = "),
     KIN: (
         b"print_timings",
-        b"_print: ",
         b"slot released",
-        b"slot is processing",
-        b"HTTP server",
+        b"_perf_",
         b" tokens in ",
-        b"n_draft",
+        b"n_draft ",
+        b"| Generation: ",
+        b"CtxLimit:",
+        b"Welcome to KoboldCpp",
+    ),
+    MORE: (
         b"n_predict ",
+        b"n_drafted ",
         b"n_accept ",
         b"accept  ",
         b"draft:",
         b"target:",
-        b"| Generation: ",
-        b"CtxLimit:",
         b"(Draft Results",
         b"Output: ",
         b"Input: ",
         b"Processing Prompt",
         b"Generating (",
-        b"Welcome to KoboldCpp",
     ),
     OLLAMA: (b"speculative decode stats",),
     ENGINES: (
-        b"SpecDecoding metrics: ",
-        b"Speculative metrics: ",
+        b" metrics: ",
         b"Avg prompt throughput: ",
         b" LLM engine (v",
-        b"Decode batch",
-        b"Prefill batch",
-        b"server_args=ServerArgs(",
+        b"#running-req: ",
+        b"=ServerArgs(",
     ),
     GAPS: (" bytes dropped \N{EM DASH}".encode(),),
 }

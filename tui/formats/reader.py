@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tui.formats.events import Event, Problem, ProblemKind, harmless
 from tui.formats.halogen import HalogenStream
-from tui.formats.keywords import ALWAYS, EVERY_GROUP, GAPS, KEYWORDS, START_MARKS, STARTING
+from tui.formats.keywords import ALWAYS, EVERY_GROUP, GAPS, KEYWORDS, KIN, MORE, START_MARKS, STARTING
 from tui.formats.llamacpp import LlamaStream
 from tui.formats.prefixes import LONGEST, Line, Unwrapper
 from tui.formats.sglang import SglangStream
@@ -50,7 +50,7 @@ class LogReader:
         self._streams: dict[str | None, Dialect] = {}
         self._shapes: set[str] = set()
         self._lead: Dialect | None = None
-        self._mixed = False
+        self._mixed = self._more = False
         self._next = 0
         self._parts: tuple[bytes, ...] = ()
         self._tags_from = math.inf
@@ -102,7 +102,7 @@ class LogReader:
         self._streams.clear()
         self._shapes.clear()
         self._unwrapper.forget()
-        self._lead, self._mixed = None, False
+        self._lead, self._mixed, self._more = None, False, False
         self._next = 0
         self._parts = ()
         self._tags_from = math.inf
@@ -151,6 +151,8 @@ class LogReader:
         line.tagless = self._tags_from > offset
         if stream is None or line.shape not in self._shapes:
             stream = self._admit(line, stream, out)
+        if groups & KIN and stream is not None and stream.wants & KIN:
+            self._more = True
         if stream is not None and not stream.read(line, out):
             dialect = _recognised(line)
             if dialect is not None and not isinstance(stream, dialect):
@@ -201,6 +203,7 @@ class LogReader:
         server, which has told by now what it is. What is wanted never grows but by a start.
         """
         groups = EVERY_GROUP if self._lead is None or self._mixed else self._lead.wants | GAPS
+        groups = groups | MORE if self._more else groups & ~MORE
         starting = stream is not None and stream.starting
         return groups | STARTING if starting else groups & ~STARTING
 
@@ -257,13 +260,15 @@ def _hits(data: bytes, groups: int, parts: tuple[bytes, ...]) -> tuple[dict[int,
     for keyword in parts + KEYWORDS[ALWAYS]:
         _note_lines(data, keyword, lines)
     rare: dict[int, int] = {}
+    kin = False
     for group in _RARE_GROUPS:
-        if groups & group:
+        if groups & group or (group == MORE and kin):
             others: dict[int, int] = {}
             for keyword in KEYWORDS[group]:
                 _note_lines(data, keyword, others)
             for start in others:
                 rare[start] = rare.get(start, ALWAYS if start in lines else 0) | group
+            kin = kin or (group == KIN and bool(others))
             lines |= others
     return lines, rare
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from tui.formats.events import harmless
 from tui.model.acceptance import Acceptance, estimate, from_halogen, halogen_head_depth
 from tui.model.drafters import drafter_class
 from tui.model.figures import DrafterClass, Figure
@@ -120,3 +122,32 @@ def step_times(arm: Arm, target_step: Figure, kind: DrafterClass | None) -> Step
 def _settled(sums: Sums) -> str:
     open_ = sums.ranged + sums.unsettled
     return f"rounds of {open_} of {open_ + sums.settled} requests unknown, left out" if open_ else ""
+
+
+def acceptance_ratio(arm: Arm) -> Figure:
+    """accepted/drafted as the server counts it; not p."""
+    accepted, drafted = arm.all.accepted, arm.all.drafted
+    if not drafted and arm.engine == "halogen" and arm.all.drafts:
+        return Figure.unknown("halogen does not log drafted tokens")
+    if not drafted:
+        return Figure.unknown("nothing drafted")
+    if accepted > drafted:
+        return Figure(accepted / drafted, "measured", "inconsistent: more accepted than drafted")
+    return Figure(accepted / drafted, "measured")
+
+
+def commit_needed(incumbent: float | None, round_ms: Figure) -> Figure:
+    """R_inc * round: what a round must commit to break even."""
+    if incumbent is None:
+        return Figure.unknown("no incumbent")
+    if round_ms.value is None:
+        return Figure.unknown(f"round time {round_ms.note}")
+    return Figure(incumbent * round_ms.value / 1000, "derived", round_ms.note)
+
+
+def differing_models(incumbent: Arm, canary: Arm) -> str:
+    """That two arms run different targets, in words; empty where they do not, or nothing tells."""
+    old, new = (PurePath(arm.identity.model or "").name for arm in (incumbent, canary))
+    if not old or not new or old == new:
+        return ""
+    return f"different models: incumbent {harmless(old)}, canary {harmless(new)}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING
@@ -17,9 +17,12 @@ from tui.session.inputs import what_if
 from tui.session.intervals import beyond_log, interval_view, rate_note, with_counters, without_requests
 from tui.session.measures import (
     acceptance,
+    acceptance_ratio,
     class_of,
+    commit_needed,
     coverage,
     depth,
+    differing_models,
     mean_accepted_length,
     step_times,
     tokens_per_pass,
@@ -35,7 +38,7 @@ from tui.session.snapshot import (
     VerifyCost,
     View,
 )
-from tui.session.windows import drift_of, per_second, round_of, window
+from tui.session.windows import drift_of, per_second, round_of, spread, window
 
 if TYPE_CHECKING:
     from tui.formats.events import Progress, Request
@@ -148,6 +151,8 @@ class SourceView:
         """The arm whose plain steps tell t_s, or would if any of its requests had run alone."""
         for arm in [self.incumbent_arm, *self.facts.arms]:
             if arm is None or arm.drafts or (arm is self.canary_arm and arm.identity.spec_types):
+                continue
+            if self.canary_arm is not None and differing_models(arm, self.canary_arm):
                 continue
             if arm.step_sums[0].steps or arm.shared:
                 return arm
@@ -314,13 +319,13 @@ class SourceView:
             delivered_tok_s=per_second(sums.delivered_tokens, sums.delivered_ms),
             drafted=sums.drafted,
             accepted=sums.accepted,
-            acceptance_ratio=_ratio(arm),
+            acceptance_ratio=acceptance_ratio(arm),
             acceptance=acceptance(arm, self.policy.depth),
             reached=tuple(c / sums.position_rounds for c in sums.reached) if sums.position_rounds else None,
             depth=depth(arm, self.policy.depth),
             mean_accepted_length=mean_accepted_length(sums),
-            commit_spread=_spread(commits),
-            commit_needed=_needed(beaten, steps.round_ms),
+            commit_spread=spread(commits),
+            commit_needed=commit_needed(beaten, steps.round_ms),
             tokens_per_pass=tokens_per_pass(sums),
             coverage=coverage(sums),
             rounds=sums.rounds if not sums.ranged and not sums.unsettled else None,
@@ -336,7 +341,11 @@ class SourceView:
         return with_counters(view, self.counted(arm), arm.engine)
 
     def _judgement(self, arm: Arm) -> Judgement | None:
-        return self._judge(ArmSums(arm.decode, arm.delivered, arm.left_out))
+        judged = self._judge(ArmSums(arm.decode, arm.delivered, arm.left_out))
+        beaten = self.incumbent_arm
+        if judged is None or beaten is None or not differing_models(beaten, arm):
+            return judged
+        return replace(judged, warnings=(differing_models(beaten, arm), *judged.warnings))
 
     def _history(self, arm: Arm) -> tuple[HistoryPoint, ...]:
         """The ratio as it stood at each checkpoint; what was worked out before is kept with the arm."""
@@ -379,30 +388,3 @@ class SourceView:
             )
             for row in self.facts.rows
         )
-
-
-def _ratio(arm: Arm) -> Figure:
-    accepted, drafted = arm.all.accepted, arm.all.drafted
-    if not drafted and arm.engine == "halogen" and arm.all.drafts:
-        return Figure.unknown("halogen does not log drafted tokens")
-    if not drafted:
-        return Figure.unknown("nothing drafted")
-    if accepted > drafted:
-        return Figure(accepted / drafted, "measured", "inconsistent: more accepted than drafted")
-    return Figure(accepted / drafted, "measured")
-
-
-def _needed(incumbent: float | None, round_ms: Figure) -> Figure:
-    if incumbent is None:
-        return Figure.unknown("no incumbent")
-    if round_ms.value is None:
-        return Figure.unknown(f"round time {round_ms.note}")
-    return Figure(incumbent * round_ms.value / 1000, "derived", round_ms.note)
-
-
-def _spread(ordered: list[float]) -> tuple[float, float, float] | None:
-    if not ordered:
-        return None
-    last = len(ordered) - 1
-    low, middle, high = (ordered[round(last * share)] for share in (0.1, 0.5, 0.9))
-    return low, middle, high

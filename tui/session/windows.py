@@ -91,3 +91,12 @@ def round_of(request: Request, target_step_ms: float | None) -> Figure:
     if target_step_ms is None:
         return Figure.unknown(f"{plain} plain steps, target step unknown")
     return Figure((request.decode_ms - plain * target_step_ms) / request.rounds, "measured")
+
+
+def spread(ordered: list[float]) -> tuple[float, float, float] | None:
+    """10th, 50th and 90th percentile of ascending values."""
+    if not ordered:
+        return None
+    last = len(ordered) - 1
+    low, middle, high = (ordered[round(last * share)] for share in (0.1, 0.5, 0.9))
+    return low, middle, high

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from tui.formats.events import DrafterShare, Finish, ProblemKind, Request, RoundsFrom
 from tui.formats.forms import is_falling
 from tui.formats.llamacpp.doubts import doubt_of
-from tui.formats.llamacpp.lines import Timing, is_possible, is_unfinished
+from tui.formats.llamacpp.lines import Timing, adds_up, is_possible, is_unfinished
 from tui.model.rounds import candidate_rounds, fits_mean
 
 if TYPE_CHECKING:
@@ -78,8 +78,8 @@ class Block:
             faults += [] if self.sound else ["impossible"]
             faults += [] if not counts.rest else ["cut" if is_unfinished(counts) else "renamed"]
             self.per_position = counts.per_position or self.per_position
-        if isinstance(value, Timing) and not (value.ms is None or 0 <= value.ms <= _LONGEST_MS):
-            # Up to b8663 these could be printed without having been set.
+        if isinstance(value, Timing) and not (_is_a_time(value.ms) and adds_up(value)):
+            # Up to b8663 these could be printed without having been set; quoted ones are made up.
             setattr(self, name, Timing(None, value.tokens, None, None))
             faults.append("impossible")
         if self.per_position and not is_falling(self.per_position):
@@ -118,6 +118,10 @@ class _Rounds(NamedTuple):
     origin: RoundsFrom | None = None
     draft_ms: float | None = None
     shares: tuple[DrafterShare, ...] | None = None
+
+
+def _is_a_time(ms: float | None) -> bool:
+    return ms is None or 0 <= ms <= _LONGEST_MS
 
 
 def unfinished(known: Known, run: Run, line: Line, finish: Finish) -> Request:

@@ -80,6 +80,10 @@ _FORMS = {
 """The forms by the first four letters of their lines."""
 
 
+_PRINTED, _LOOSELY = 0.0051, 0.02
+"""How far a figure of two decimals, and one that someone typed off, may be from the truth."""
+
+
 class Timing(NamedTuple):
     """A prompt or a generation: time, tokens, time per token and tokens per second as printed."""
 
@@ -87,6 +91,19 @@ class Timing(NamedTuple):
     tokens: int
     per_token_ms: float | None
     rate_tok_s: float | None
+
+
+def adds_up(timing: Timing) -> bool:
+    """Whether the printed figures can come of time and tokens, the first token counted or not."""
+    ms, tokens, per_token, rate = timing
+    if ms is None or per_token is None or rate is None or tokens <= 1:
+        return True
+    for over in (tokens, tokens - 1):
+        if abs(ms / over - per_token) <= _PRINTED + _LOOSELY * per_token:
+            return True
+        if ms > 0 and abs(1000 * over / ms - rate) <= _PRINTED + (_LOOSELY + _PRINTED / ms) * rate:
+            return True
+    return False
 
 
 class DraftCounts(NamedTuple):
