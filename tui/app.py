@@ -24,6 +24,7 @@ from tui.render.glyphs import ASCII, UNICODE
 from tui.render.text import clean
 from tui.render.themes import COLOURLESS, DARK, load_themes
 from tui.screens.cost import CostScreen
+from tui.screens.fleet import FleetScreen
 from tui.screens.help import HelpScreen, key_name
 from tui.screens.incumbent import IncumbentScreen
 from tui.screens.main import MainScreen
@@ -187,8 +188,8 @@ class SpectopApp(App[None]):
         if self.watch_sources is None:
             return
         views = () if self.shown is None else self.shown.views
-        view = self.main.view
-        dialog = IncumbentScreen(self.watch_sources, view, self.glyphs, alone=len(views) > 1, of=len(views))
+        alone = len(views) > 1 and self.main.fleet is None
+        dialog = IncumbentScreen(self.watch_sources, self.main.view, self.glyphs, alone=alone, of=len(views))
         self.push_screen(dialog, lambda is_set: self.take() if is_set else None)
 
     def action_cost(self) -> None:
@@ -218,6 +219,7 @@ class SpectopApp(App[None]):
             ("everywhere", [*MainScreen.BINDINGS, *SpectopApp.BINDINGS]),
             ("in the what-if panel (5)", WhatIfPanel.BINDINGS),
             ("in the requests panel (6)", RequestsPanel.BINDINGS),
+            ("among all sources (s)", FleetScreen.BINDINGS),
         )
         self.push_screen(HelpScreen(sections))
 

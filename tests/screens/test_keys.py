@@ -12,6 +12,7 @@ from tui.app import SpectopApp
 from tui.model.comparison import TypedRate
 from tui.panels.requests import RequestsPanel
 from tui.panels.whatif import WhatIfPanel
+from tui.screens.fleet import FleetScreen
 from tui.screens.help import HelpScreen
 from tui.screens.incumbent import IncumbentScreen
 from tui.screens.lines import LinesScreen
@@ -26,11 +27,11 @@ async def test_quit(key: str) -> None:
 
 
 async def test_help_tells_every_binding_and_goes_away_again() -> None:
-    async with driving(size=(80, 60)) as spectop:
+    async with driving(size=(80, 80)) as spectop:
         await spectop.press("question_mark")
         assert isinstance(spectop.app.screen, HelpScreen)
         shown = spectop.text
-        for place in (MainScreen, SpectopApp, WhatIfPanel, RequestsPanel):
+        for place in (MainScreen, SpectopApp, WhatIfPanel, RequestsPanel, FleetScreen):
             for binding in Binding.make_bindings(place.BINDINGS):
                 assert binding.id
                 assert binding.tooltip

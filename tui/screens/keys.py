@@ -57,7 +57,12 @@ KEYS: list[BindingType] = [
     ),
     Binding("z", "zoom", "zoom", show=False, id="zoom", tooltip="Give the panel the whole screen, or back"),
     Binding(
-        "escape", "back", "back", show=False, id="back", tooltip="Leave the zoom, the filter or the panel"
+        "escape",
+        "back",
+        "back",
+        show=False,
+        id="back",
+        tooltip="Leave the zoom, the filter, the panel; then to all sources",
     ),
     Binding(
         "slash",
@@ -86,6 +91,7 @@ KEYS: list[BindingType] = [
     ),
     Binding("R", "live", "live", show=False, id="whatif.live", tooltip="All inputs back to the live values"),
     Binding("r", "report", "report", show=False, id="report", tooltip="What it all says, in words"),
+    Binding("s", "fleet", "all sources", show=False, id="fleet", tooltip="All sources, a row each"),
     Binding("n", "source(1)", "next source", show=False, id="source.next", tooltip="The next source"),
     Binding(
         "N",

@@ -20,6 +20,7 @@ from tui.render import plot
 from tui.render.headline import notes
 from tui.render.levers import NOTHING_KNOWN, LeverName, Levers, measured_p, parse, stepped
 from tui.render.scene import Scene
+from tui.screens.fleet import FleetScreen
 from tui.screens.keys import KEYS
 from tui.screens.lines import LinesScreen
 from tui.session.inputs import priced
@@ -37,6 +38,10 @@ if TYPE_CHECKING:
     from tui.session.snapshot import Snapshot, View
 
 SMALLEST = (60, 16)
+FEW = 2
+"""With more sources than that, all of them together are shown first."""
+START_S = 3.0
+"""Sources that are found later than that do not change what is looked at."""
 _TWO_COLUMNS, _TALL = 190, 31
 _REPORT = 100
 """Cells that a report is laid out over at most."""
@@ -63,6 +68,9 @@ class MainScreen(Screen[None]):
         self.paused: int | None = None
         self.current = 0
         self.levers: dict[int, Levers] = {}
+        self.fleet: FleetScreen | None = None
+        self._through_fleet = False
+        self._starting = True
         self.columns = (SourceColumn(classes="-first"), SourceColumn(classes="-second"))
 
     def compose(self) -> ComposeResult:
@@ -74,6 +82,7 @@ class MainScreen(Screen[None]):
 
     def on_mount(self) -> None:
         """The pane alone has the whole screen."""
+        self.set_timer(START_S, self._started)
         if self.alone is not None:
             self.add_class("-alone")
             self.columns[0].reach(self.columns[0].whatif)
@@ -88,6 +97,34 @@ class MainScreen(Screen[None]):
         """
         self.shown, self.paused = snapshot, paused
         self.current = min(self.current, max(0, self._sources - 1))
+        if self._starting and self._sources > FEW and self.is_current:
+            self._open_fleet("", home=True)
+        elif self.fleet is not None and snapshot is not None:
+            self.fleet.show(snapshot, paused)
+        else:
+            self.redraw()
+
+    def _started(self) -> None:
+        self._starting = False
+
+    def action_fleet(self) -> None:
+        """All sources at once."""
+        if self.view is not None:
+            self._open_fleet(self.view.source.name, home=False)
+
+    def _open_fleet(self, chosen: str, *, home: bool) -> None:
+        """Show all sources; see `FleetScreen`."""
+        self._started()
+        if self.shown is not None:
+            self.fleet = FleetScreen(self.scene, chosen, self.glyphs, home=home)
+            self.fleet.show(self.shown, self.paused)
+            self.app.push_screen(self.fleet, self._leave_fleet)
+
+    def _leave_fleet(self, place: int | None) -> None:
+        self.fleet = None
+        self._through_fleet = place is not None
+        if place is not None:
+            self.current = place
         self.redraw()
 
     def redraw(self) -> None:
@@ -125,6 +162,8 @@ class MainScreen(Screen[None]):
     @property
     def view(self) -> View | None:
         """The source that keys act on, as shown; None without one."""
+        if self.fleet is not None:
+            return self.fleet.view
         views = () if self.shown is None else self.shown.views
         return views[self.current] if self.current < len(views) else None
 
@@ -216,13 +255,15 @@ class MainScreen(Screen[None]):
             self.column.zoom(self.focused)
 
     def action_back(self) -> None:
-        """Leave the filter, the zoom, then the panel."""
+        """Leave the filter, the zoom, the panel, then the source for the fleet that it was chosen from."""
         column = self.column
         if self.focused is column.filter or column.requests.wanted:
             self._end_filter()
         elif column.zoomed is not None and self.alone is None:
             column.zoom(None)
             self.set_focus(None)
+        elif self.focused is None and self._through_fleet and self.view is not None:
+            self._open_fleet(self.view.source.name, home=True)
         else:
             self.set_focus(None)
 
@@ -271,7 +312,7 @@ class MainScreen(Screen[None]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """What makes no sense now is neither shown nor done."""
-        if action == "source":
+        if action in ("source", "fleet"):
             return self._sources > 1
         if self.alone is not None and action in ("panel", "filter", "zoom", "report"):
             return False
