@@ -33,6 +33,15 @@ def _option(name: str, **attributes: Any) -> Callable[[F], F]:
     return click.option(name, envvar=variable, **attributes)
 
 
+API_KEY = (
+    _option(
+        "--api-key-file",
+        type=click.Path(dir_okay=False),
+        help="File with the key for servers that ask for one; or SPECTOP_API_KEY holds it.",
+    ),
+)
+"""How commands that ask a server get its key: never on a command line, which others can read."""
+
 JUDGING = (
     _option(
         "--incumbent",
@@ -104,11 +113,7 @@ WATCHING = (
         show_default=True,
         help="Finished requests of an existing log to start with (64 MiB at most).",
     ),
-    _option(
-        "--api-key-file",
-        type=click.Path(dir_okay=False),
-        help="File with the key for servers that ask for one; or SPECTOP_API_KEY holds it.",
-    ),
+    *API_KEY,
     _option(
         "--record",
         type=click.Path(dir_okay=False),
@@ -212,31 +217,3 @@ def load_config(path: Path, known: set[str]) -> dict[str, Any]:
         names = ", ".join(name.replace("_", "-") for name in unknown)
         raise click.UsageError(f"configuration file {path}: no such setting: {names}")
     return values
-
-
-API_KEY = (
-    click.option(
-        "--api-key-file",
-        envvar="SPECTOP_API_KEY_FILE",
-        type=click.Path(exists=True, dir_okay=False),
-        help="File with the server's API key; or set SPECTOP_API_KEY.",
-    ),
-)
-"""How commands that ask a server get its key: never on a command line, which others can read."""
-
-
-def api_key(file: str | None) -> str | None:
-    """The key for servers: SPECTOP_API_KEY, else the content of a file.
-
-    Raises:
-        click.UsageError: the file holds no key.
-    """
-    key = os.environ.get("SPECTOP_API_KEY", "").strip()
-    if not key and file is not None:
-        try:
-            key = Path(file).read_text("utf-8").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            raise click.UsageError(f"--api-key-file {file}: {error}") from None
-        if not key or not key.isprintable():
-            raise click.UsageError(f"--api-key-file {file} holds no key: one line of text is needed")
-    return key or None

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import click
 import pytest
 from click.testing import CliRunner
 
 from tui.cli import COMMANDS, cli
-from tui.settings import api_key
+from tui.feeds.protocol import FeedError
+from tui.feeds.sources import read_api_key
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,15 +25,15 @@ def test_no_command_takes_a_key_as_an_option() -> None:
 def test_the_environment_goes_before_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "key"
     file.write_text("from-file\n")
-    assert api_key(None) is None
-    assert api_key(str(file)) == "from-file"
+    assert read_api_key(None) is None
+    assert read_api_key(str(file)) == "from-file"
     monkeypatch.setenv("SPECTOP_API_KEY", "from-environment")
-    assert api_key(str(file)) == "from-environment"
+    assert read_api_key(str(file)) == "from-environment"
 
 
-@pytest.mark.parametrize("content", ["", "  \n", "two\nlines"])
+@pytest.mark.parametrize("content", ["", "  \n"])
 def test_a_file_without_a_key_is_wrong_usage(tmp_path: Path, content: str) -> None:
     file = tmp_path / "key"
     file.write_text(content)
-    with pytest.raises(click.UsageError, match="holds no key"):
-        api_key(str(file))
+    with pytest.raises(FeedError):
+        read_api_key(str(file))

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tui.settings import API_KEY, api_key, options
+from tui.feeds.sources import read_api_key
+from tui.settings import API_KEY, options
 
 if TYPE_CHECKING:
     from tui.preflight.agree import Agreement
@@ -39,10 +40,12 @@ def command(
     asked again behind every disagreement, so a bad one costs up to as many short requests as there are
     tokens. Ctrl+c ends it and leaves what was measured.
     """
+    from tui.commands.failures import failures
     from tui.preflight.agree import PROMPTS, AgreeError, Agreement, agree
 
     chosen = PROMPTS if prompts is None else _prompts(prompts)
-    key = api_key(api_key_file)
+    with failures():
+        key = read_api_key(api_key_file)
     done = Agreement(0, len(chosen), 0, 0)
     interrupted, trouble = False, ""
     with click.progressbar(length=len(chosen) * tokens, label="agree", file=sys.stderr) as bar:

@@ -20,7 +20,7 @@ _FROM = {
 @click.command()
 @options(JUDGING, WATCHING, SCREEN)
 @click.pass_context
-def command(ctx: click.Context, **settings: Any) -> None:
+def command(ctx: click.Context, /, **settings: Any) -> None:
     """Print the settings and where each came from: option, environment, file or default.
 
     The file holds one setting a line, as options are named: min-requests = 30

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tui.feeds.sources import read_api_key
 from tui.preflight.footprint import CACHE_TYPES
-from tui.settings import API_KEY, api_key, options
+from tui.settings import API_KEY, options
 
 if TYPE_CHECKING:
     from tui.preflight.findings import Finding
@@ -71,7 +72,7 @@ def command(
     )
     ask = Ask(
         url=url,
-        api_key=api_key(api_key_file),
+        api_key=read_api_key(api_key_file),
         target=target,
         draft=draft,
         log=log,

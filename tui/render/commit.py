@@ -25,7 +25,7 @@ def draw(scene: Scene, width: int, height: int) -> list[Content]:
     arm = scene.view.canary if scene.view else None
     if arm is None:
         return [line(width, glyphs, ("no finished request yet", "$muted"))]
-    commit, needed, depth = arm.mean_accepted_length, arm.commit_needed.value, arm.depth.value
+    commit, needed, allowed = arm.mean_accepted_length, arm.commit_needed.value, arm.most_committed
     pays = commit.value is not None and needed is not None and commit.value >= needed
     style = "bold" if needed is None or commit.value is None else "$good bold" if pays else "$bad bold"
     lines = [
@@ -38,9 +38,9 @@ def draw(scene: Scene, width: int, height: int) -> list[Content]:
         ),
         _needs(arm, width, glyphs),
     ]
-    if depth is not None:
-        most = f" {numbers.count(depth + 1)} max"
-        scale = gauge(commit.value, needed, 1.0, depth + 1, width - 2 - len(most), glyphs, style.split()[0])
+    if allowed is not None:
+        most = f" {numbers.count(allowed)} max"
+        scale = gauge(commit.value, needed, 1.0, allowed, width - 2 - len(most), glyphs, style.split()[0])
         lines.append(line(width, glyphs, ("1 ", "$muted"), scale, (most, "$muted")))
     lines.append(_figure(width, glyphs, "per pass", arm.tokens_per_pass, numbers.tokens))
     if arm.commit_spread is not None:
@@ -83,11 +83,11 @@ def _beside(value: Figure, known: str, glyphs: Glyphs) -> Part:
 
 
 def _needs(arm: ArmView, width: int, glyphs: Glyphs) -> Content:
-    needed, depth = arm.commit_needed, arm.depth.value
+    needed, allowed = arm.commit_needed, arm.most_committed
     text = ""
     if needed.value is None:
         text = clean(needed.note, glyphs)
-    elif depth is not None and needed.value > depth + 1:
+    elif allowed is not None and needed.value > allowed:
         text = "over max"
     return _row(
         width,

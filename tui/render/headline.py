@@ -178,11 +178,11 @@ def _reason(arm: ArmView, glyphs: Glyphs) -> list[Part]:
     if needed.value is None:
         return parts
     must = (numbers.tokens(needed.value), "$incumbent bold")
-    depth = arm.depth.value
+    allowed = arm.most_committed
     if commit.value >= needed.value:
         return [*parts, "; ", must, " would break even"]
     parts += ["; it must commit ", must]
-    return parts if depth is None else [*parts, f", K={depth:.0f} allows {depth + 1:.0f}"]
+    return parts if allowed is None else [*parts, f", {numbers.depth(arm.depth)} allows {allowed:.0f}"]
 
 
 def _whole_ms(value: float) -> str:
@@ -194,7 +194,7 @@ def _source(scene: Scene, view: View, width: int) -> Content:
     name = clean(PurePath(source.name).name or source.name, glyphs)
     if scene.of > 1:
         name = f"{scene.number}/{scene.of} {name}"
-    depth = "" if source.depth.value is None else f"K={source.depth.value:.0f}"
+    depth = numbers.depth(source.depth)
     server = " ".join(clean(word, glyphs, 40) for word in (source.engine, source.build) if word)
     drafter = " ".join(word for word in (clean(source.drafter or "", glyphs, 40), depth) if word)
     right: list[Part] = []

@@ -30,6 +30,13 @@ def significant(value: float | None, digits: int = 3) -> str:
     return f"{rounded:.{decimals}f}"
 
 
+def depth(figure: Figure) -> str:
+    """K=3, K>=2 where the log gives only the least it can be, or nothing."""
+    if figure.value is None:
+        return ""
+    return f"K{'>=' if figure.provenance == 'derived' else '='}{figure.value:.0f}"
+
+
 def rate(value: float | None) -> str:
     """tok/s."""
     return significant(value, 3)

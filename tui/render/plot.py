@@ -160,12 +160,15 @@ def _rates(
     known = [(x, span) for x, span in zip(xs, spans, strict=True) if span is not None]
     if not known:
         return _message("no picture: costs unknown", width, height, glyphs)
-    highest = max([s.high for _, s in known if math.isfinite(s.high)] + [incumbent or 0.0]) * 1.08 or 1.0
+    ends = [end for _, span in known for end in (span.low, span.high) if math.isfinite(end)]
+    highest = max([*ends, incumbent or 0.0]) * 1.08 or 1.0
     figure = _figure(width, height)
     if any(not span.exact for _, span in known):
         low = [(x, span.low) for x, span in known if span.low > 0]
         _curve(figure, [x for x, _ in low], [y for _, y in low], _BOUND, glyphs)
-    _curve(figure, [x for x, _ in known], [min(span.high, highest) for _, span in known], _CURVE, glyphs)
+    # An end that may be anything is no curve.
+    high = [(x, span.high) for x, span in known if math.isfinite(span.high)]
+    _curve(figure, [x for x, _ in high], [y for _, y in high], _CURVE, glyphs)
     if incumbent is not None:
         figure.line(incumbent, "h", pixel=_pixel(_INCUMBENT))
     if here is not None:

@@ -187,8 +187,7 @@ def _drafts(arm: ArmView, *, drafts: bool) -> str:
         serial = drafter in ("batch", "serial")
         idle = f"no: {drafter} was on and drafted nothing" if drafter and not serial else "no"
         return f"{idle}; {rates}"
-    at_least = ">" if arm.depth.provenance == "derived" else ""
-    depth = "" if arm.depth.value is None else f" K{at_least}={arm.depth.value:.0f}"
+    depth = f" {numbers.depth(arm.depth)}".rstrip()
     share = ""
     if arm.coverage.value is not None:
         share = f" in {numbers.percent(arm.coverage.value)} of its passes"
@@ -256,8 +255,8 @@ def _round(arm: ArmView) -> str:
     words += f", commits {numbers.tokens(commit.value)}"
     if arm.commit_needed.value is not None:
         words += f", must commit {numbers.tokens(arm.commit_needed.value)} to break even"
-        if arm.depth.value is not None:
-            words += f", K={arm.depth.value:.0f} allows {arm.depth.value + 1:.0f}"
+        if arm.most_committed is not None:
+            words += f", {numbers.depth(arm.depth)} allows {arm.most_committed:.0f}"
     return words
 
 
@@ -300,7 +299,7 @@ def _p(arm: ArmView) -> str:
 def _measured_rate(arm: ArmView, view: View) -> str:
     words = f"{numbers.rate(arm.decode_tok_s)} tok/s decode"
     if arm.depth.value is not None:
-        words += f" at K={arm.depth.value:.0f}"
+        words += f" at {numbers.depth(arm.depth)}"
     beaten = view.incumbent.decode_tok_s if view.incumbent is not None else None
     if beaten and arm.decode_tok_s is not None:
         words += f", {numbers.significant(arm.decode_tok_s / beaten)}x"

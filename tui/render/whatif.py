@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from tui.render.glyphs import Glyphs
     from tui.render.scene import Scene
 
-INPUTS, ANSWERS = 27, 28
-"""Cells of the two columns of text."""
+INPUTS, ANSWERS, NARROWEST = 27, 33, 18
+"""Cells of the two columns of text, and of the narrowest picture beside them."""
 _OTHER_DEPTHS = (1, 3, 7)
 _TALL = 16
 """Rows from which on the picture goes below the text, over the whole width."""
@@ -55,7 +55,7 @@ def title(scene: Scene) -> str:
 
 def picture_size(scene: Scene | None, width: int, height: int) -> tuple[int, int] | None:
     """Cells for the picture: beside the text where that is wide enough, else below it."""
-    if width >= INPUTS + ANSWERS + 22 and height < _TALL:
+    if width >= INPUTS + ANSWERS + 2 + NARROWEST and height < _TALL:
         return width - INPUTS - ANSWERS - 2, height
     words = (2 if height >= _TALL else 1) + (height >= _PRICED and _priced(scene))
     below = height - max(len(LABELS), _table_height(scene, width, height)) - words
@@ -251,7 +251,7 @@ def _answers(scene: Scene, glyphs: Glyphs, *, roomy: bool) -> list[Content]:
     if roomy:
         at_best = f", {numbers.rate(given.best_rate_tok_s)} tok/s" if given.best_depth is not None else ""
         rows.append(("best", [(best, ""), (at_best, "")]))
-    return [line(max(ANSWERS, 28), glyphs, (f"{label:<9}", "$muted"), *parts) for label, parts in rows]
+    return [line(ANSWERS, glyphs, (f"{label:<9}", "$muted"), *parts) for label, parts in rows]
 
 
 def _break_even(scene: Scene, depth: int) -> str:

@@ -114,6 +114,14 @@ class ArmView:
     rates: tuple[float | None, ...] = ()
     ratios: tuple[float | None, ...] = ()
     commits: tuple[float | None, ...] = ()
+
+    @property
+    def most_committed(self) -> float | None:
+        """K + 1, what K allows a round; None where K is unknown or only the least it can be."""
+        if self.depth.value is None or self.depth.provenance == "derived":
+            return None
+        return self.depth.value + 1
+
     rate_note: str = ""
 
 
