@@ -142,18 +142,25 @@ class LogReader:
         if line is None:
             return
         stream = self._streams.get(line.stream)
-        if not groups & ALWAYS and not groups & self._wanted(stream):
-            return
+        if groups != ALWAYS:
+            groups &= ALWAYS | self._wanted(stream)
+            if not groups:
+                return
         if not sound:
             self._problem("encoding", text, offset, out)
-        if groups != ALWAYS and groups & GAPS and self._gap(line, stream, out):
-            return
-        line.tagless = self._tags_from > offset
+        if not groups & GAPS or not self._gap(line, stream, out):
+            self._hand(line, stream, groups, out)
+
+    def _hand(self, line: Line, stream: Dialect | None, groups: int, out: list[Event]) -> None:
+        """Have a line read by its stream, or by a new one."""
+        line.tagless = self._tags_from > line.offset
         if stream is None or line.shape not in self._shapes:
             stream = self._admit(line, stream, out)
-        if groups & KIN and stream is not None and stream.wants & KIN:
+            if stream is None:
+                return
+        if groups & KIN & stream.wants:
             self._more = True
-        if stream is not None and not stream.read(line, out):
+        if not stream.read(line, out):
             dialect = _recognised(line)
             if dialect is not None and not isinstance(stream, dialect):
                 stream.refuse(line, out)
