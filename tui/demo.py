@@ -42,7 +42,12 @@ class Chapter:
 CHAPTERS = (
     Chapter("canary-loss", "canary-incumbent", "a drafter nearly as slow as its target loses", 20),
     # Twelve answers of uneven length count as about ten.
-    Chapter("canary-edit-ngram", "canary-edit-incumbent", "n-gram drafting wins where text is edited", 8),
+    Chapter(
+        "canary-edit-ngram",
+        "canary-edit-incumbent",
+        "n-gram drafting wins where text is edited (8 requests are enough here)",
+        8,
+    ),
 )
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Checked = Mapping[str, Sequence[Finding]]
 
 WIDTH = 80
-TEMPERATURE = "temperature is not in the logs: greedy and sampled requests cannot be told apart"
+TEMPERATURE = "temperature is not read: greedy and sampled requests are not told apart"
 
 
 def report_lines(view: View, width: int = WIDTH, findings: Sequence[Finding] | None = None) -> list[str]:

@@ -131,7 +131,7 @@ def _view_object(facts: Facts, findings: Sequence[Finding] | None) -> dict[str, 
         ]
     )
     row["measurement"] = _measurement(facts)
-    origins.notes["temperature"] = "not in the logs"
+    origins.notes["temperature"] = "not read"
     row["from"] = origins.came
     row["notes"] = origins.notes
     return row
