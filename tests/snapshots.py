@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 from dataclasses import replace
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from tui.feeds.protocol import FeedError
@@ -15,6 +16,7 @@ from tui.model.cost import CostKey, Profile
 from tui.model.figures import Figure
 from tui.model.steps import StepFigures
 from tui.model.whatif import Measured, WhatIf
+from tui.preflight.findings import Finding
 from tui.session.incumbent import LogPath, parse_incumbent
 from tui.session.snapshot import (
     ArmView,
@@ -362,6 +364,22 @@ def head() -> View:
     )
 
 
+def fleet() -> tuple[View, ...]:
+    """Sources of every kind and state."""
+    return (
+        head(),
+        view(source=source(name="/srv/a/llama.log")),
+        replace(no_incumbent(), source=source(name="/srv/b/llama.log", drafter="ngram-mod+draft-mtp")),
+        waiting(),
+        view(source=source(name="docker:llama", state="stale", last_line_age_s=200.0, synthetic=True)),
+        view(
+            source=source(name="http://203.0.113.7:8080", restarted=True, state="failed", message="refused"),
+            judgement=replace(FAIL, verdict="EVEN", ratio=1.01, interval=(0.97, 1.04)),
+            ratio=1.01,
+        ),
+    )
+
+
 HOSTILE = "\x1b[31m[/x] [red]evil[/red] \u202e\x07" + "w" * 120
 
 
@@ -424,3 +442,61 @@ class FakeWatch:
 
     def offer_incumbent(self, view: int) -> None:
         self.asked.append(("offer", view))
+
+
+class CheckedWatch(FakeWatch):
+    """A watch whose sources have servers that can be asked."""
+
+    api_key: str | None = "key"
+
+    def address_of(self, source: str) -> str | None:
+        return f"http://{PurePath(source).name}:8080"
+
+
+class SoughtWatch(FakeWatch):
+    """A watch of something recorded, at some second of it."""
+
+    step_s = 10.0
+    at = 30.0
+
+    @property
+    def place(self) -> str:
+        return f"0:{self.at:.0f} of 1:30"
+
+    def seek(self, seconds: float) -> None:
+        self.at += seconds
+
+
+FINDINGS = (
+    Finding(
+        question="Does the target already speculate?",
+        asked="/srv/logs/canary.log",
+        answer="no: no implementation was started",
+        sure="certain",
+        ok=None,
+    ),
+    Finding(
+        question="Are the token ids interchangeable?",
+        asked="the headers of /srv/target-4b.gguf and /srv/draft-half.gguf",
+        answer="token ids are not interchangeable: 2 ids differ: 812 is 'ab' in the target and 'ba' in the"
+        " draft; llama.cpp refuses the pair",
+        sure="certain",
+        ok=False,
+        advice="a drafter of the same model family and generation",
+    ),
+    Finding(
+        question="Does the drafter fit on host memory?",
+        asked="/proc/meminfo",
+        answer="fits: needs about 1.2 GiB to 1.4 GiB, free 41.0 GiB",
+        sure="likely",
+        ok=True,
+    ),
+    Finding(
+        question="Is the target's file at hand?",
+        asked="/models/target-4b.gguf",
+        answer="no such file on this machine",
+        sure="unknown",
+        ok=None,
+        advice="spectop preflight --target FILE --draft FILE, where the files are",
+    ),
+)

@@ -28,6 +28,7 @@ from tui.screens.fleet import FleetScreen
 from tui.screens.help import HelpScreen, key_name
 from tui.screens.incumbent import IncumbentScreen
 from tui.screens.main import MainScreen
+from tui.screens.watching import Checkable, Seekable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -192,6 +193,23 @@ class SpectopApp(App[None]):
         dialog = IncumbentScreen(self.watch_sources, self.main.view, self.glyphs, alone=alone, of=len(views))
         self.push_screen(dialog, lambda is_set: self.take() if is_set else None)
 
+    def action_seek(self, direction: int) -> None:
+        """Go on or back in what is replayed, and say where that is."""
+        if isinstance(self.watch_sources, Seekable):
+            self.watch_sources.seek(direction * self.watch_sources.step_s)
+            # What differs from before is no news.
+            self.live = self.shown = None
+            self.take()
+            self.clear_notifications()
+            self.tell(f"at {self.watch_sources.place}")
+
+    def action_preflight(self) -> None:
+        """Ask whether the drafter of the source can be attached, and is the right one."""
+        if isinstance(self.watch_sources, Checkable):
+            self.main.preflight(self.watch_sources)
+        else:
+            self.tell("what is replayed is not checked: the checks would ask this machine of today")
+
     def action_cost(self) -> None:
         """Ask for a profile of verify costs."""
         now = self.main.scene(self.main.current).cost
@@ -208,9 +226,11 @@ class SpectopApp(App[None]):
             self.take()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Without a source there is nothing to pause and nothing to beat."""
-        if self.main.alone is not None and action in ("pause", "incumbent"):
+        """Without a source there is nothing to pause, to beat or to check; only a replay is sought in."""
+        if self.main.alone is not None and action in ("pause", "incumbent", "preflight"):
             return False
+        if action == "seek":
+            return isinstance(self.watch_sources, Seekable)
         return super().check_action(action, parameters)
 
     def action_help(self) -> None:

@@ -8,7 +8,7 @@ import math
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from tui.feeds.protocol import FeedError
 from tui.formats.events import Event, Request, harmless
@@ -31,24 +31,6 @@ TICK_S = 0.1
 """How often events are looked for that have become due."""
 _LONGEST_TICK_S = 1.0
 """A process that was suspended goes on where it was."""
-
-
-class Seekable(Protocol):
-    """What a screen needs of a watch to bind `[` and `]`."""
-
-    @property
-    def step_s(self) -> float:
-        """How far one key press should go, recorded seconds."""
-        ...
-
-    @property
-    def place(self) -> str:
-        """Where it stands, for people."""
-        ...
-
-    def seek(self, seconds: float) -> None:
-        """Go on by so many recorded seconds, back if negative; stops at either end."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,9 +79,10 @@ async def driving(
     ascii_only: bool = False,
     theme: str | None = None,
     toasts: bool = False,
+    watch: type[FakeWatch] = FakeWatch,
 ) -> AsyncIterator[Driven]:
-    watch = FakeWatch(*(views or (view(),)))
-    app = SpectopApp(watch, ascii=ascii_only, theme=theme)
+    watched = watch(*(views or (view(),)))
+    app = SpectopApp(watched, ascii=ascii_only, theme=theme)
     async with app.run_test(size=size, notifications=toasts) as pilot:
         await pilot.pause()
-        yield Driven(app, watch, pilot)
+        yield Driven(app, watched, pilot)

@@ -1,5 +1,6 @@
 """The screen as pictures. Made with one release of Textual: another may draw its own parts differently."""
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,8 +9,20 @@ import textual
 from textual.pilot import Pilot
 
 from tests.screens.test_app import alone
-from tests.snapshots import FakeWatch, head, hostile, no_incumbent, nothing_known, priced, view
+from tests.snapshots import (
+    FINDINGS,
+    CheckedWatch,
+    FakeWatch,
+    fleet,
+    head,
+    hostile,
+    no_incumbent,
+    nothing_known,
+    priced,
+    view,
+)
 from tui.app import SpectopApp
+from tui.preflight import known
 
 pytestmark = pytest.mark.skipif(
     textual.__version__ != "8.2.8", reason="the pictures were made with Textual 8.2.8"
@@ -91,3 +104,32 @@ def test_depths(snap_compare: Compare) -> None:
         await settled(pilot)
 
     assert snap_compare(SpectopApp(FakeWatch(priced())), terminal_size=(120, 40), run_before=pressed)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+def test_fleet(size: tuple[int, int], snap_compare: Compare) -> None:
+    async def pressed(pilot: Pilot[None]) -> None:
+        await pilot.press("down")
+        await settled(pilot)
+
+    assert snap_compare(SpectopApp(FakeWatch(*fleet())), terminal_size=size, run_before=pressed)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+def test_preflight(size: tuple[int, int], snap_compare: Compare, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(known, "check", lambda *_: FINDINGS)
+    monkeypatch.setattr(time, "time", lambda: 1_750_000_000.0)
+
+    async def pressed(pilot: Pilot[None]) -> None:
+        await pilot.press("f")
+        await settled(pilot)
+
+    assert snap_compare(SpectopApp(CheckedWatch(view())), terminal_size=size, run_before=pressed)
+
+
+def test_incumbent_of_one_source(snap_compare: Compare) -> None:
+    async def pressed(pilot: Pilot[None]) -> None:
+        await pilot.press("n", "b")
+        await settled(pilot)
+
+    assert snap_compare(SpectopApp(FakeWatch(view(), head())), terminal_size=(80, 24), run_before=pressed)

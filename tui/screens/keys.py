@@ -91,6 +91,14 @@ KEYS: list[BindingType] = [
     ),
     Binding("R", "live", "live", show=False, id="whatif.live", tooltip="All inputs back to the live values"),
     Binding("r", "report", "report", show=False, id="report", tooltip="What it all says, in words"),
+    Binding(
+        "f",
+        "app.preflight",
+        "pre-flight",
+        show=False,
+        id="preflight",
+        tooltip="Can a drafter be attached, and is it the right one?",
+    ),
     Binding("s", "fleet", "all sources", show=False, id="fleet", tooltip="All sources, a row each"),
     Binding("n", "source(1)", "next source", show=False, id="source.next", tooltip="The next source"),
     Binding(
@@ -101,4 +109,8 @@ KEYS: list[BindingType] = [
         id="source.previous",
         tooltip="The source before",
     ),
+    Binding(
+        "left_square_bracket", "app.seek(-1)", "back", show=False, id="seek.back", tooltip="Back in a replay"
+    ),
+    Binding("right_square_bracket", "app.seek(1)", "on", show=False, id="seek.on", tooltip="On in a replay"),
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
@@ -23,6 +24,7 @@ from tui.render.scene import Scene
 from tui.screens.fleet import FleetScreen
 from tui.screens.keys import KEYS
 from tui.screens.lines import LinesScreen
+from tui.screens.preflight import Checked, PreflightScreen
 from tui.session.inputs import priced
 from tui.session.snapshot import VerifyCost
 
@@ -34,8 +36,10 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
 
     from tui.model.cost import Profile
+    from tui.preflight.findings import Finding
     from tui.render.glyphs import Glyphs
-    from tui.session.snapshot import Snapshot, View
+    from tui.screens.watching import Checkable
+    from tui.session.snapshot import Snapshot, SourceState, View
 
 SMALLEST = (60, 16)
 FEW = 2
@@ -69,6 +73,7 @@ class MainScreen(Screen[None]):
         self.current = 0
         self.levers: dict[int, Levers] = {}
         self.fleet: FleetScreen | None = None
+        self._checked: dict[str, Checked] = {}
         self._through_fleet = False
         self._starting = True
         self.columns = (SourceColumn(classes="-first"), SourceColumn(classes="-second"))
@@ -301,8 +306,34 @@ class MainScreen(Screen[None]):
         from tui.render.report import report_lines  # 45 ms that the first paint need not wait for
 
         if self.view is not None:
-            lines = report_lines(self.view, min(_REPORT, self.size.width - 2))
+            checked = self._checked_of(self.view.source)
+            findings = None if checked is None else checked.findings
+            lines = report_lines(self.view, min(_REPORT, self.size.width - 2), findings)
             self.app.push_screen(LinesScreen("report", lines, self.glyphs))
+
+    def preflight(self, watch: Checkable) -> None:
+        """Check the source that keys act on, or show what was found before."""
+        if self.view is None:
+            return
+        source = self.view.source
+        url, api_key = watch.address_of(source.name), watch.api_key
+
+        def ask() -> tuple[Finding, ...]:
+            from tui.preflight.known import check  # HTTP costs half a second to import
+
+            return check(source, url, api_key)
+
+        def keep(findings: tuple[Finding, ...]) -> Checked:
+            self._checked[source.name] = Checked(findings, time.time(), source.restarts)
+            return self._checked[source.name]
+
+        checked = self._checked_of(source)
+        self.app.push_screen(PreflightScreen(source.name, ask, checked, keep, self.glyphs))
+
+    def _checked_of(self, source: SourceState) -> Checked | None:
+        """What was found of a source, as long as its server is the same."""
+        checked = self._checked.get(source.name)
+        return checked if checked is not None and checked.restarts == source.restarts else None
 
     def action_source(self, by: int) -> None:
         """The next source, or the one before."""

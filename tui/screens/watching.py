@@ -64,3 +64,22 @@ class Checkable(Protocol):
     def address_of(self, source: str) -> str | None:
         """Where the server of a source is asked; None where none is."""
         ...
+
+
+@runtime_checkable
+class Seekable(Protocol):
+    """What a screen needs of a watch to bind `[` and `]`."""
+
+    @property
+    def step_s(self) -> float:
+        """How far one key press should go, recorded seconds."""
+        ...
+
+    @property
+    def place(self) -> str:
+        """Where it stands, for people."""
+        ...
+
+    def seek(self, seconds: float) -> None:
+        """Go on by so many recorded seconds, back if negative; stops at either end."""
+        ...
