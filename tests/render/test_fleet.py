@@ -137,6 +137,15 @@ def test_the_title_counts_the_verdicts_and_says_what_is_to_beat() -> None:
     assert "PAUSED +4" in title(Fleet((view(), view()), "", ASCII, paused=4), 40).plain
 
 
+def test_a_ratio_has_a_colour_only_once_it_is_judged() -> None:
+    views = (judged("few", "NO_DATA"), judged("fail", "FAIL"))
+    failed, few = table(Fleet(views, "few", UNICODE), 0, 120, 3)[1:]
+    assert "$bad bold" in {str(span.style) for span in failed.spans}
+    shown = table(Fleet(views, "fail", UNICODE), 0, 120, 3)[2]
+    assert few.plain[1:] == shown.plain[1:]
+    assert "$bad bold" not in {str(span.style) for span in shown.spans}
+
+
 def test_rows_scroll_from_the_top_one_given() -> None:
     views = tuple(named(f"source-{n}") for n in range(9))
     lines = [line.plain for line in table(Fleet(views, "source-5", UNICODE), 4, 80, 4)]

@@ -225,7 +225,7 @@ def test_preflight_findings_fill_part_d() -> None:
         ok=True,
     )
     lines = "\n".join(report_lines(view, 120, [finding]))
-    assert "Do the vocabularies agree? yes, all 262144 tokens (certain)" in lines
+    assert "   ok          Do the vocabularies agree? yes, all 262144 tokens (certain)" in lines
     assert "not checked" not in lines
     both = several(losing(), losing())
     for text in (report_text(both, {"b.log": [finding]}), report_markdown(both, {"b.log": [finding]})):

@@ -154,7 +154,8 @@ def _verdict_style(view: View) -> str:
 
 
 def _ratio_style(view: View) -> str:
-    return {"good": "$good bold", "bad": "$bad bold"}.get(numbers.side(view.ratio) or "", "bold")
+    """A ratio has the colour of a verdict that was reached, none before."""
+    return _verdict_style(view) if verdict(view) in ("PASS", "FAIL") else "bold"
 
 
 _COLUMNS = (
@@ -258,5 +259,7 @@ def _name(name: str, width: int, glyphs: Glyphs) -> Content:
 
 
 def _state_style(view: View) -> str:
+    if view.source.state == "failed":
+        return "$bad bold"
     found = badges(view.source)
     return found[0][1].removesuffix(" reverse") if found else "$muted"

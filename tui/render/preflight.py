@@ -60,4 +60,7 @@ def _mark(finding: Finding) -> tuple[str, str]:
 def _wrapped(text: str, width: int, glyphs: Glyphs) -> list[str]:
     indent = " " * _INDENT
     shown = clean(text, glyphs, _LONGEST)
-    return textwrap.wrap(shown, max(width, 20), initial_indent=indent, subsequent_indent=indent) or [indent]
+    told = textwrap.wrap(
+        shown, max(width, 20), initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
+    )
+    return told or [indent]

@@ -341,7 +341,8 @@ def _preflight(facts: Facts, findings: Sequence[Finding] | None) -> Iterator[Row
         return
     for each in findings:
         advice = f"; {_clean(each.advice)}" if each.advice else ""
-        yield Row("", f"{_clean(each.question)} {_clean(each.answer, 400)} ({each.sure}){advice}")
+        mark = {True: "ok", False: "NO", None: ""}[each.ok]
+        yield Row(mark, f"{_clean(each.question)} {_clean(each.answer, 400)} ({each.sure}){advice}")
 
 
 def _name(path: str) -> str:
