@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from textual.containers import Container
-from textual.widgets import Input
 
 from tui.panels.panels import AcceptancePanel, CommitPanel, Headline, RatePanel, StepsPanel
 from tui.panels.requests import RequestsPanel
+from tui.panels.typing_line import typing_line
 from tui.panels.whatif import WhatIfPanel
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class SourceColumn(Container):
             self.whatif,
             self.requests,
         )
-        self.filter = Input(placeholder="words to look for", classes="filter", compact=True)
+        self.filter = typing_line("words to look for", "filter")
 
     def compose(self) -> ComposeResult:
         """Headline, numbers, rate, and the levers with the table."""

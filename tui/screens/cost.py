@@ -12,6 +12,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from tui.panels.typing_line import typing_line
 from tui.render.costs import cost_words
 from tui.render.text import clean
 
@@ -52,7 +53,7 @@ class CostScreen(ModalScreen[bool]):
         """What is in force, a line to type in, and the files at hand."""
         with Vertical(classes="dialog"):
             yield Static("verify cost: what a pass costs by its size", classes="page-title", markup=False)
-            yield Input(placeholder="bench.jsonl", compact=True)
+            yield typing_line("bench.jsonl")
             yield Static(self._hint(), classes="hint", markup=False)
             yield Static("", classes="error", markup=False)
             if self._files:

@@ -14,6 +14,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from tui.feeds.protocol import FeedError
+from tui.panels.typing_line import typing_line
 from tui.render import numbers
 from tui.render.text import clean
 from tui.screens.aside import aside
@@ -74,7 +75,7 @@ class IncumbentScreen(ModalScreen[bool]):
         """A line to type in, and the arms at hand."""
         with Vertical(classes="dialog"):
             yield Static(Content(self._title), classes="page-title", markup=False)
-            yield Input(placeholder="25, or 25 delivered", compact=True)
+            yield typing_line("25, or 25 delivered")
             yield Static(
                 "a rate in tok/s (decode; add `delivered` for what clients see), a log's path, "
                 "or drafter:NAME for another drafter in the same log",
