@@ -169,6 +169,11 @@ class SpectopApp(App[None]):
         since = _requests(self.live) - _requests(self.shown)
         self.main.show(self.shown, since if self.paused else None)
 
+    def _retake(self) -> None:
+        """Look anew after what the operator changed: what differs from before is no news."""
+        self.live = None
+        self.take()
+
     def alert(self, text: str, severity: alerts.Severity) -> None:
         """Tell something that happened, with a toast and the bell."""
         if not self.quiet:
@@ -191,15 +196,14 @@ class SpectopApp(App[None]):
         views = () if self.shown is None else self.shown.views
         alone = len(views) > 1 and self.main.fleet is None
         dialog = IncumbentScreen(self.watch_sources, self.main.view, self.glyphs, alone=alone, of=len(views))
-        self.push_screen(dialog, lambda is_set: self.take() if is_set else None)
+        self.push_screen(dialog, lambda is_set: self._retake() if is_set else None)
 
     def action_seek(self, direction: int) -> None:
         """Go on or back in what is replayed, and say where that is."""
         if isinstance(self.watch_sources, Seekable):
             self.watch_sources.seek(direction * self.watch_sources.step_s)
-            # What differs from before is no news.
-            self.live = self.shown = None
-            self.take()
+            self.shown = None
+            self._retake()
             self.clear_notifications()
             self.tell(f"at {self.watch_sources.place}")
 

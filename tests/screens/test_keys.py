@@ -353,6 +353,25 @@ async def test_b_freezes_the_present_arm_or_takes_the_offered_one() -> None:
         assert spectop.watch.asked == [("freeze", 0, False), ("offer", 0)]
 
 
+async def test_a_verdict_that_the_operator_changed_rings_no_bell(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with driving(toasts=True) as spectop:
+        rung: list[None] = []
+        monkeypatch.setattr(spectop.app, "bell", lambda: rung.append(None))
+        passed = replace(FAIL, verdict="PASS", ratio=1.2)
+
+        def choose(*_: object) -> None:
+            spectop.watch.change(lambda v: replace(v, judgement=passed))
+
+        monkeypatch.setattr(spectop.watch, "choose", choose)
+        await spectop.press("b", *"20", "enter")
+        await spectop.settled()
+        assert " PASS " in spectop.text
+        assert rung == []
+        spectop.watch.change(lambda v: replace(v, judgement=FAIL))
+        spectop.app.take()
+        assert rung == [None]
+
+
 async def test_of_several_sources_b_sets_the_incumbent_of_the_one_that_is_shown() -> None:
     async with driving(view(), head()) as spectop:
         await spectop.press("n", "b")
