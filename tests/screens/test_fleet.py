@@ -139,6 +139,8 @@ async def test_many_sources_scroll_and_every_row_fits() -> None:
             assert not {"\x1b", "\u202e", "\x07"} & set(spectop.text)
             await spectop.press("up")
             assert chosen(spectop) == "source-39.log"
+            await spectop.press("pageup", "pageup", "pagedown")
+            assert chosen(spectop) == "source-29.log"
 
 
 async def test_a_click_chooses_and_a_second_one_opens() -> None:

@@ -41,8 +41,12 @@ class FleetScreen(Screen[int]):
         Binding("s,escape", "back", "back", id="fleet.back", tooltip="Back to the source"),
         Binding("up", "move(-1)", "up", show=False, id="fleet.up", tooltip="The source above"),
         Binding("down", "move(1)", "down", show=False, id="fleet.down", tooltip="The source below"),
-        Binding("pageup,home", "move(-999)", "first", show=False, id="fleet.first", tooltip="The first row"),
-        Binding("pagedown,end", "move(999)", "last", show=False, id="fleet.last", tooltip="The last row"),
+        Binding("pageup", "move(-10)", "page up", show=False, id="fleet.pageup", tooltip="Ten rows up"),
+        Binding(
+            "pagedown", "move(10)", "page down", show=False, id="fleet.pagedown", tooltip="Ten rows down"
+        ),
+        Binding("home", "move(-9999)", "first", show=False, id="fleet.home", tooltip="The first row"),
+        Binding("end", "move(9999)", "last", show=False, id="fleet.end", tooltip="The last row"),
     ]
 
     def __init__(self, scene: Callable[[int], Scene], chosen: str, glyphs: Glyphs, *, home: bool) -> None:
