@@ -57,7 +57,10 @@ def test_what_is_not_here_is_told_with_the_command_that_checks_it() -> None:
         None,
     )
     assert "spectop preflight --target" in told.advice
-    assert "Is a drafter's file at hand?" not in found
+    assert found["Is a drafter's file at hand?"].answer == "the source names no drafter's file"
+    for drafter in ("ngram-mod", "draft-mtp", "ngram-mod+draft-mtp"):
+        found = by_question(check(source(draft_model=None, drafter=drafter)))
+        assert "Is a drafter's file at hand?" not in found
 
 
 def test_a_server_elsewhere_does_not_speak_of_files_here(tmp_path: Path) -> None:

@@ -75,8 +75,9 @@ def _left_open(source: SourceState, ask: Ask) -> Iterator[Finding]:
     if ask.target is None:
         answer = absent if source.model else "the source does not name its model"
         yield _open("Is the target's file at hand?", source.model or source.name, answer, advice)
-    if ask.draft is None and (source.draft_model or not source.drafter):
-        answer = absent if source.draft_model else "the source names no drafter"
+    files = [name for name in ask.spec_types if not name.startswith("ngram") and name != "draft-mtp"]
+    if ask.draft is None and (source.draft_model or files or not ask.spec_types):
+        answer = absent if source.draft_model else "the source names no drafter's file"
         yield _open("Is a drafter's file at hand?", source.draft_model or source.name, answer, advice)
 
 
