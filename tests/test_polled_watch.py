@@ -299,8 +299,8 @@ async def test_a_server_typed_as_incumbent_is_read_while_the_screen_runs() -> No
     with serving(server.pages()) as pages:
         async with watching(pages.address) as watched:
             await watched.until(lambda: watched.counted() == 120)
-            await asyncio.to_thread(watched.watch.set_incumbent, pages.address)
-            watched.watch.set_incumbent(pages.address)
+            await asyncio.to_thread(watched.watch.read_incumbent, pages.address)
+            watched.watch.choose(watched.watch.read_incumbent(pages.address))
     incumbent = watched.view().incumbent
     assert incumbent is not None
     assert incumbent.decode_tok_s == pytest.approx(119 / 2)

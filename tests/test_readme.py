@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 import textual
 
-from tests.snapshots import FakeWatch
+from tests.watches import FakeWatch
 from tui.app import SpectopApp
 from tui.cli import COMMANDS
 from tui.demo import Demo

@@ -198,7 +198,7 @@ def test_seeking_back_and_forth_equals_a_fresh_session() -> None:
 
 def test_an_incumbent_set_holds_wherever_one_seeks() -> None:
     replay = replay_of(canary(), Clock(), speed=math.inf)
-    replay.set_incumbent("50")
+    replay.choose(replay.read_incumbent("50"))
     ratio = one_view(replay).ratio
     assert ratio is not None
     replay.seek(-60.0)
@@ -226,7 +226,7 @@ def test_an_arm_frozen_on_the_way_is_one_from_there_on_only() -> None:
     assert view.canary.requests == 10
     replay.seek(80.0)
     assert told(replay.snapshot()) == after
-    replay.set_incumbent("50")
+    replay.choose(replay.read_incumbent("50"))
     assert one_view(replay).source.requests == 30
     canary_arm = one_view(replay).canary
     assert canary_arm is not None

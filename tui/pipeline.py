@@ -277,14 +277,6 @@ class Watch:
             words.append(self.recorder.notice)
         return dataclasses.replace(snapshot, notices=(*snapshot.notices, *filter(None, words)))
 
-    def set_incumbent(self, text: str) -> None:
-        """Take a typed rate, a log's path or drafter:NAME.
-
-        Raises:
-            ValueError: with words for people.
-        """
-        self.session.choose(self.read_incumbent(text))
-
     def read_incumbent(self, text: str) -> Choice:
         """What is typed for the incumbent, its log read whole; changes nothing, so that a thread may do it.
 

@@ -207,15 +207,6 @@ class Replay:
         """Everything known at the present place."""
         return dataclasses.replace(self.session.snapshot(self._clock()), notices=self._notices)
 
-    def set_incumbent(self, text: str) -> None:
-        """Take a typed rate, a log's path or drafter:NAME, from the start of the replay on.
-
-        Raises:
-            ValueError: with words for people.
-            FeedError: the log cannot be read.
-        """
-        self.choose(self.read_incumbent(text))
-
     def read_incumbent(self, text: str) -> Choice:
         """What is typed for the incumbent, its log read whole; changes nothing.
 

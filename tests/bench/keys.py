@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.commands import logs
-from tests.snapshots import FakeWatch, priced, view
+from tests.snapshots import priced, view
+from tests.watches import FakeWatch
 from tui.app import SpectopApp
 from tui.model.whatif import answer
 from tui.render import plot

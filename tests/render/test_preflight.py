@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.snapshots import FINDINGS, HOSTILE
+from tests.snapshots import HOSTILE
+from tests.watches import FINDINGS
 from tui.preflight.findings import Finding
 from tui.render.glyphs import ASCII, UNICODE
 from tui.render.preflight import lines, summary

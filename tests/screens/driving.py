@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from textual.worker import WorkerCancelled
 
-from tests.snapshots import FakeWatch, view
+from tests.snapshots import view
+from tests.watches import FakeWatch
 from tui.app import SpectopApp
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from textual.filter import Monochrome, NoColor
 
 import tui.app
 from tests.screens.driving import driving, pane, text
-from tests.snapshots import FakeWatch, view
+from tests.snapshots import view
+from tests.watches import FakeWatch
 from tui.app import SpectopApp
 from tui.model.figures import Figure
 from tui.model.whatif import WhatIf

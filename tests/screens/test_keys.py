@@ -1,5 +1,3 @@
-import asyncio
-import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,14 +5,12 @@ import pytest
 from textual.binding import Binding
 
 from tests.screens.driving import LARGE, driving
-from tests.snapshots import FAIL, SoughtWatch, head, no_incumbent, request, snapshot, view
+from tests.snapshots import head, request, view
 from tui.app import SpectopApp
-from tui.model.comparison import TypedRate
 from tui.panels.requests import RequestsPanel
 from tui.panels.whatif import WhatIfPanel
 from tui.screens.fleet import FleetScreen
 from tui.screens.help import HelpScreen
-from tui.screens.incumbent import IncumbentScreen
 from tui.screens.lines import LinesScreen
 from tui.screens.main import MainScreen
 
@@ -289,118 +285,6 @@ async def test_the_palette_offers_themes_panels_pause_and_incumbent() -> None:
         assert "6 requests - newest first" in spectop.text
 
 
-async def test_b_takes_a_typed_rate_and_says_why_it_did_not_take_something() -> None:
-    async with driving(no_incumbent()) as spectop:
-        await spectop.press("b", *"nonsense", "enter")
-        await spectop.settled()
-        assert isinstance(spectop.app.screen, IncumbentScreen)
-        assert "[/x] is neither a rate nor a log" in spectop.text
-        await spectop.press("escape", "b", *"old.log", "enter")
-        await spectop.settled()
-        assert "no such file: old.log" in spectop.text
-        await spectop.press("escape", "b", *"25", "space", *"delivered", "enter")
-        await spectop.settled()
-        assert spectop.watch.asked == [("choose", TypedRate(25.0, "delivered"), None)]
-        assert isinstance(spectop.app.screen, MainScreen)
-
-
-async def test_b_reads_a_log_without_holding_the_screen_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    begun, go = threading.Event(), threading.Event()
-
-    def slow(text: str) -> TypedRate:
-        begun.set()
-        assert go.wait(30)
-        return TypedRate(25.0)
-
-    async with driving() as spectop:
-        monkeypatch.setattr(spectop.watch, "read_incumbent", slow)
-        await spectop.press("b", *"old.log", "enter")
-        assert await asyncio.to_thread(begun.wait, 30)
-        await spectop.pilot.pause()
-        assert "reading old.log" in spectop.text
-        spectop.watch.finish(1)
-        spectop.app.take()
-        assert spectop.watch.asked == []
-        go.set()
-        await spectop.settled()
-        assert spectop.watch.asked == [("choose", TypedRate(25.0), None)]
-        assert "28 req" in spectop.text
-
-
-async def test_a_log_that_is_read_in_vain_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    begun, go = threading.Event(), threading.Event()
-
-    def slow(text: str) -> TypedRate:
-        begun.set()
-        assert go.wait(30)
-        return TypedRate(25.0)
-
-    async with driving() as spectop:
-        monkeypatch.setattr(spectop.watch, "read_incumbent", slow)
-        await spectop.press("b", *"old.log", "enter")
-        assert await asyncio.to_thread(begun.wait, 30)
-        await spectop.press("escape")
-        go.set()
-        await spectop.pilot.pause(0.1)
-        assert spectop.watch.asked == []
-        assert isinstance(spectop.app.screen, MainScreen)
-
-
-async def test_b_freezes_the_present_arm_or_takes_the_offered_one() -> None:
-    async with driving(no_incumbent()) as spectop:
-        await spectop.press("b", "down", "enter")
-        await spectop.press("b", "down", "down", "enter")
-        assert spectop.watch.asked == [("freeze", 0, False), ("offer", 0)]
-
-
-async def test_a_verdict_that_the_operator_changed_rings_no_bell(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with driving(toasts=True) as spectop:
-        rung: list[None] = []
-        monkeypatch.setattr(spectop.app, "bell", lambda: rung.append(None))
-        passed = replace(FAIL, verdict="PASS", ratio=1.2)
-
-        def choose(*_: object) -> None:
-            spectop.watch.change(lambda v: replace(v, judgement=passed))
-
-        monkeypatch.setattr(spectop.watch, "choose", choose)
-        await spectop.press("b", *"20", "enter")
-        await spectop.settled()
-        assert " PASS " in spectop.text
-        assert rung == []
-        spectop.watch.change(lambda v: replace(v, judgement=FAIL))
-        spectop.app.take()
-        assert rung == [None]
-
-
-async def test_of_several_sources_b_sets_the_incumbent_of_the_one_that_is_shown() -> None:
-    async with driving(view(), head()) as spectop:
-        await spectop.press("n", "b")
-        assert "by /var/log/halogen.log alone" in spectop.text
-        await spectop.press(*"30", "enter")
-        await spectop.settled()
-        await spectop.press("b", "down", "enter")
-        assert spectop.watch.asked == [
-            ("choose", TypedRate(30.0), "/var/log/halogen.log"),
-            ("freeze", 1, True),
-        ]
-
-
-async def test_an_arm_of_a_source_that_went_is_not_frozen() -> None:
-    async with driving(view(), head()) as spectop:
-        await spectop.press("n", "b")
-        spectop.watch.now = snapshot(view())
-        await spectop.press("down", "enter")
-        assert "this source is gone" in spectop.text
-        assert spectop.watch.asked == []
-
-
-async def test_typing_in_the_dialog_moves_no_lever() -> None:
-    async with driving() as spectop:
-        before = spectop.pane
-        await spectop.press("b", *"kKpP", "escape")
-        assert spectop.pane == before
-
-
 async def test_a_click_focuses_a_panel_and_chooses_a_row() -> None:
     async with driving(size=LARGE) as spectop:
         await spectop.pilot.click(RequestsPanel, offset=(10, 4))
@@ -418,33 +302,3 @@ async def test_a_click_chooses_an_input() -> None:
         await spectop.pilot.click(WhatIfPanel, offset=(4, 4))
         await spectop.press("right")
         assert spectop.pane["d_s"] == "12.0 typed"
-
-
-async def test_brackets_go_back_and_on_in_a_replay_and_say_where_it_is() -> None:
-    async with driving(view(), toasts=True, watch=SoughtWatch) as spectop:
-        await spectop.press("left_square_bracket")
-        assert "at 0:20 of 1:30" in spectop.text
-        spectop.watch.change(lambda v: replace(v, source=replace(v.source, restarts=1, requests=99)))
-        await spectop.press("right_square_bracket", "right_square_bracket")
-        assert [note.message for note in spectop.app._notifications] == ["at 0:40 of 1:30"]
-        assert "99 req" in spectop.text
-
-
-async def test_seeking_shows_the_place_even_while_paused(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with driving(view(), toasts=True, watch=SoughtWatch) as spectop:
-        rung: list[None] = []
-        monkeypatch.setattr(spectop.app, "bell", lambda: rung.append(None))
-        await spectop.press("space")
-        spectop.watch.change(lambda v: replace(v, judgement=replace(FAIL, verdict="PASS", ratio=1.2)))
-        await spectop.press("left_square_bracket")
-        assert " PASS " in spectop.text
-        assert "PAUSED +0" in spectop.text
-        assert rung == []
-
-
-async def test_brackets_do_nothing_where_nothing_is_replayed() -> None:
-    async with driving(toasts=True) as spectop:
-        before = spectop.text
-        await spectop.press("left_square_bracket", "right_square_bracket")
-        assert spectop.text == before
-        assert not {"left_square_bracket", "right_square_bracket"} & spectop.app.screen.active_bindings.keys()

@@ -9,18 +9,8 @@ import textual
 from textual.pilot import Pilot
 
 from tests.screens.test_app import alone
-from tests.snapshots import (
-    FINDINGS,
-    CheckedWatch,
-    FakeWatch,
-    fleet,
-    head,
-    hostile,
-    no_incumbent,
-    nothing_known,
-    priced,
-    view,
-)
+from tests.snapshots import fleet, head, hostile, no_incumbent, nothing_known, priced, view
+from tests.watches import FINDINGS, CheckedWatch, FakeWatch
 from tui.app import SpectopApp
 from tui.preflight import known
 

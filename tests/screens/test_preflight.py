@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.screens.driving import LARGE, SMALL, Driven, driving
-from tests.snapshots import FINDINGS, CheckedWatch, FakeWatch, head, view
+from tests.snapshots import head, view
+from tests.watches import FINDINGS, CheckedWatch, FakeWatch
 from tui.preflight import known
 from tui.screens.main import MainScreen
 from tui.screens.preflight import PreflightScreen

@@ -15,7 +15,8 @@ from pathlib import Path
 APP = """
 import fcntl, sys, termios
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-from tests.snapshots import FakeWatch, view
+from tests.snapshots import view
+from tests.watches import FakeWatch
 from tui.app import SpectopApp
 app = SpectopApp(FakeWatch(view()))
 app.run()

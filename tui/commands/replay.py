@@ -53,5 +53,5 @@ def command(file: str, speed: float, **settings: Any) -> None:
         require_terminal("spectop events LOG prints a log's events, spectop report LOG its numbers")
         replay = Replay(read_timeline(file), policy_of(settings), basis=settings["basis"], speed=speed)
         if settings["incumbent"]:
-            replay.set_incumbent(settings["incumbent"])
+            replay.choose(replay.read_incumbent(settings["incumbent"]))
         run_screen(replay, theme=settings["theme"], ascii_only=settings["ascii"], quiet=settings["quiet"])

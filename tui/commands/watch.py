@@ -43,7 +43,7 @@ def command(sources: tuple[str, ...], **settings: Any) -> None:
             api_key=read_api_key(settings["api_key_file"]),
         )
         if settings["incumbent"]:
-            watch.set_incumbent(settings["incumbent"])
+            watch.choose(watch.read_incumbent(settings["incumbent"]))
         if settings["record"]:
             watch.recorder = stack.enter_context(Recorder(settings["record"]))
         run_screen(watch, theme=settings["theme"], ascii_only=settings["ascii"], quiet=settings["quiet"])
