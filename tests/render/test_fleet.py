@@ -10,7 +10,19 @@ import pytest
 from rich.cells import cell_len
 
 from tests.render.scenes import GLYPHS
-from tests.snapshots import FAIL, HOSTILE, head, hostile, no_incumbent, nothing_known, source, view, waiting
+from tests.snapshots import (
+    FAIL,
+    HOSTILE,
+    arm,
+    head,
+    hostile,
+    no_incumbent,
+    nothing_known,
+    source,
+    unknown,
+    view,
+    waiting,
+)
 from tui.render.fleet import Fleet, short_names, table, title
 from tui.render.glyphs import ASCII, UNICODE
 
@@ -60,10 +72,18 @@ def test_unknown_is_never_a_number() -> None:
     assert row(no_incumbent())["verdict"] == "no incumbent"
 
 
+def test_no_drafter_is_said_only_where_nothing_was_drafted() -> None:
+    plain = replace(view(), source=source(drafter=None))
+    assert row(plain)["drafter"] == "--"
+    idle = arm(drafted=0, mean_accepted_length=unknown("nothing drafted"))
+    assert row(replace(plain, canary=idle))["drafter"] == "none"
+
+
 def test_a_delivered_rate_is_marked_and_is_the_one_that_was_compared() -> None:
     delivered = replace(view(), basis="delivered", judgement=replace(FAIL, basis="delivered"))
     assert row(delivered)["tok/s"] == "18.9d"
     assert row(replace(delivered, judgement=None))["tok/s"] == "18.9d"
+    assert title(Fleet((delivered,), "", UNICODE), 100).plain.endswith("no drafting; d delivered")
 
 
 def test_what_needs_attention_comes_first_and_equals_stay_in_their_order() -> None:

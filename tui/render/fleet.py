@@ -89,9 +89,11 @@ def _parts(name: str) -> tuple[str, ...]:
 
 
 def _drafter(view: View) -> str:
-    depth = view.source.depth.value
-    words = [view.source.drafter or "", "" if depth is None or not view.source.drafter else f"K={depth:.0f}"]
-    return " ".join(word for word in words if word) or ("none" if view.canary else numbers.UNKNOWN)
+    name, depth, arm = view.source.drafter, view.source.depth.value, view.canary
+    if name is not None:
+        return name if depth is None else f"{name} K={depth:.0f}"
+    drafts = arm is None or arm.drafted > 0 or arm.mean_accepted_length.value is not None
+    return numbers.UNKNOWN if drafts else "none"
 
 
 def _rate(view: View) -> str:
@@ -197,6 +199,8 @@ def title(fleet: Fleet, width: int) -> Content:
         right = (f"against {clean(labels.pop(), fleet.glyphs, 40)}", "$muted")
     elif len(labels) > 1:
         right = ("not all against the same", "$muted")
+    if right and any(view.basis == "delivered" for view in fleet.views):
+        right = Content.assemble(right, ("; d delivered", "$muted"))
     fits = Content.assemble(*left, "  ", right).cell_length <= width
     return split(width, fleet.glyphs, left, [right] if fits or fleet.paused is not None else [])
 
