@@ -1,10 +1,11 @@
 """What watching many sources costs: each with a request a second, in share of a core.
 
-usage: python -m tests.bench.many_sources [--sources 20] [--seconds 30] [--kind logs|servers|pairs] [--screen]
+usage: python -m tests.bench.many_sources [--sources 20] [--seconds 30] [--kind logs|servers|pairs]
+           [--screen fleet|main] [--size 120x40] [--incumbent 30]
 
-A process of its own writes the logs (llama.cpp at default verbosity) and serves /metrics. What is measured is
-the time on the processor of the watch with a snapshot twice a second, or of the whole screen, without a
-terminal behind it.
+A process of its own writes the logs (llama.cpp at default verbosity, with a past of 200 requests) and serves
+/metrics. What is measured is the time on the processor, user and system, of the watch with a snapshot twice a
+second; or of the whole screen on a terminal of its own, where all that it writes is read.
 """
 
 from __future__ import annotations
@@ -12,11 +13,15 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
+import pty
 import subprocess
 import sys
 import tempfile
+import termios
 import threading
 import time
+from collections import Counter
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,6 +32,15 @@ from tui.session.session import Policy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from textual.pilot import Pilot
+
+    from tui.formats.events import Event
+
+PAST = 200
+"""Requests that each log holds in the beginning: the pictures and tables are full."""
+SETTLED_S = 5.0
+"""How long the past is read before anything is measured."""
 
 _LINES = (
     "{c} I slot get_availabl: id  1 | task -1 | selected slot by LRU, t_last = -1\n"
@@ -70,8 +84,15 @@ def load(folder: Path, sources: int) -> None:
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the library's name
             pass
 
+    def write(number: int, second: int) -> None:
+        clock = f"{second // 60}.{second % 60:02}.000.000"
+        with (folder / f"{number}.log").open("a") as log:
+            log.write(_LINES.format(c=clock, t=second))
+
     ports = []
     for number in range(sources):
+        for second in range(PAST):
+            write(number, second)
         server = ThreadingHTTPServer(("127.0.0.1", 0), type(f"H{number}", (Handler,), {"number": number}))
         server.daemon_threads = True
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -84,54 +105,95 @@ def load(folder: Path, sources: int) -> None:
         ended.set()
 
     threading.Thread(target=wait, daemon=True).start()
-    second = 0
+    turn = 0
     while not ended.wait(1 / sources):
-        number = second % sources
-        clock = f"{second // 60}.{second % 60:02}.000.000"
-        with (folder / f"{number}.log").open("a") as log:
-            log.write(_LINES.format(c=clock, t=second))
+        number = turn % sources
+        write(number, PAST + turn // sources)
         counts[number] += 1
-        second += 1
+        turn += 1
 
 
-async def watch(sources: Sequence[str], seconds: float, *, screen: bool) -> tuple[float, int, int]:
-    """Share of a core, requests and intervals seen."""
-    seen = [0, 0]
+class Measured:
+    """A watch, and what is seen of it."""
 
-    def count(events: list[object]) -> None:
-        seen[0] += sum(type(event).__name__ == "Request" for event in events)
-        seen[1] += sum(type(event).__name__ == "Interval" for event in events)
+    def __init__(self, sources: Sequence[str], incumbent: str | None) -> None:
+        """Nothing is opened."""
+        self.watch = Watch(sources, Policy(), on_events=self._count)
+        if incumbent is not None:
+            self.watch.choose(self.watch.read_incumbent(incumbent))
+        self._seen: Counter[str] = Counter()
 
-    watching = Watch(sources, Policy(), on_events=count)  # type: ignore[arg-type]  # events are objects
-    if screen:
-        from tui.app import SpectopApp
+    def _count(self, events: list[Event]) -> None:
+        self._seen.update(type(event).__name__ for event in events)
 
-        async with SpectopApp(watching, quiet=True).run_test(size=(120, 40)):
-            await asyncio.sleep(5)
-            return await _measure(seconds, seen)
-    task = asyncio.create_task(watching.run())
-    looks = asyncio.create_task(_look(watching))
-    await asyncio.sleep(5)
+    async def share(self, seconds: float) -> str:
+        """Share of a core, and the requests and intervals seen."""
+        self._seen.clear()
+        began, spent = time.monotonic(), time.process_time()
+        await asyncio.sleep(seconds)
+        share = (time.process_time() - spent) / (time.monotonic() - began)
+        seen = f"{self._seen['Request']} requests and {self._seen['Interval']} intervals"
+        return f"{100 * share:.2f} % of a core, {seen} in {seconds:.0f} s"
+
+
+async def without_screen(measured: Measured, seconds: float) -> str:
+    """What the watch costs, with a snapshot twice a second."""
+
+    async def look() -> None:
+        while True:
+            await asyncio.sleep(0.5)
+            measured.watch.snapshot()
+
+    tasks = [asyncio.create_task(measured.watch.run()), asyncio.create_task(look())]
+    await asyncio.sleep(SETTLED_S)
     try:
-        return await _measure(seconds, seen)
+        return await measured.share(seconds)
     finally:
-        task.cancel()
-        looks.cancel()
-        await asyncio.gather(task, looks, return_exceptions=True)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _measure(seconds: float, seen: list[int]) -> tuple[float, int, int]:
-    seen[:] = [0, 0]
-    began, spent = time.monotonic(), time.process_time()
-    await asyncio.sleep(seconds)
-    share = (time.process_time() - spent) / (time.monotonic() - began)
-    return share, seen[0], seen[1]
+def with_screen(measured: Measured, seconds: float, page: str, size: tuple[int, int]) -> str:
+    """What the screen costs, on a terminal of its own."""
+    reading, writing = os.pipe()
+    child, terminal = pty.fork()
+    if child == 0:
+        code = 1
+        try:
+            os.write(writing, _draw(measured, seconds, page, size).encode())
+            code = 0
+        finally:
+            os._exit(code)
+    os.close(writing)
+    written = 0
+    try:
+        while data := os.read(terminal, 65536):
+            written += len(data)
+    except OSError:  # Linux says so when the other side is closed
+        pass
+    os.waitpid(child, 0)
+    with os.fdopen(reading) as said:
+        return f"{said.read()}, {written / 1000:.0f} kB written in all"
 
 
-async def _look(watching: Watch) -> None:
-    while True:
-        await asyncio.sleep(0.5)
-        watching.snapshot()
+def _draw(measured: Measured, seconds: float, page: str, size: tuple[int, int]) -> str:
+    from tui.app import SpectopApp
+
+    said = []
+
+    async def drive(pilot: Pilot[object]) -> None:
+        await asyncio.sleep(SETTLED_S)
+        if page == "main":
+            await pilot.press("enter")
+            await asyncio.sleep(1)
+        said.append(await measured.share(seconds))
+        pilot.app.exit()
+
+    termios.tcsetwinsize(0, (size[1], size[0]))
+    os.environ["TERM"] = "xterm-256color"
+    SpectopApp(measured.watch, quiet=True).run(auto_pilot=drive)
+    return said[0]
 
 
 def main() -> None:
@@ -142,7 +204,9 @@ def main() -> None:
     parser.add_argument("--sources", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=30)
     parser.add_argument("--kind", choices=["logs", "servers", "pairs"], default="logs")
-    parser.add_argument("--screen", action="store_true")
+    parser.add_argument("--screen", choices=["fleet", "main"])
+    parser.add_argument("--size", default="120x40")
+    parser.add_argument("--incumbent")
     parser.add_argument("--load", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.load:
@@ -159,15 +223,16 @@ def main() -> None:
             urls = [f"http://127.0.0.1:{port}" for port in ports]
             pairs = [f"{log}@{url}" for log, url in zip(logs, urls, strict=True)]
             sources = {"logs": logs, "servers": urls, "pairs": pairs}[arguments.kind]
-            share, requests, intervals = asyncio.run(
-                watch(sources, arguments.seconds, screen=arguments.screen)
-            )
+            measured = Measured(sources, arguments.incumbent)
+            shown = f"{arguments.sources} {arguments.kind}"
+            if arguments.screen:
+                width, height = map(int, arguments.size.split("x"))
+                said = with_screen(measured, arguments.seconds, arguments.screen, (width, height))
+                shown += f", the {arguments.screen} page at {arguments.size}"
+            else:
+                said = asyncio.run(without_screen(measured, arguments.seconds))
             process.stdin.close()
-    print(
-        f"{arguments.sources} {arguments.kind}{' with the screen' if arguments.screen else ''}: "
-        f"{100 * share:.2f} % of a core, {requests} requests and {intervals} intervals"
-        f" in {arguments.seconds:.0f} s"
-    )
+    print(f"{shown}: {said}")
 
 
 if __name__ == "__main__":
