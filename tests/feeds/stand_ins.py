@@ -73,6 +73,13 @@ class StandIn:
     def clear(self, name: str) -> None:
         (self.folder / name).unlink(missing_ok=True)
 
+    def wrap(self) -> None:
+        """It becomes a script that starts the real client."""
+        client = self.folder / self.folder.name
+        client.rename(self.folder / "real")
+        client.write_text(f"#!/bin/sh\n'{self.folder / 'real'}' \"$@\"\nexit $?\n")
+        client.chmod(0o755)
+
     @property
     def asked(self) -> list[list[str]]:
         """The arguments of each run."""

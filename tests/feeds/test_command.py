@@ -168,9 +168,61 @@ async def test_what_the_client_says_itself_is_told_and_is_no_line(docker: StandI
     assert b"error" not in data(run.items)
 
 
-async def test_leaving_ends_the_client(docker: StandIn) -> None:
+async def test_lines_out_of_order_are_counted_once(docker: StandIn) -> None:
+    there = [stamped(1, "one"), stamped(3, "three of stdout"), stamped(2, "two of stderr")]
+    docker.add(*there)
+    async with running(feed_of("docker:llama")) as run:
+        await run.until(has("two of stderr"))
+        docker.set("stop")
+        await run.until(said("gone"))
+        docker.add(stamped(4, "four"))
+        docker.clear("stop")
+        await run.until(has("four"))
+    assert data(run.items).decode().splitlines() == [*there, stamped(4, "four")]
+
+
+async def test_one_that_never_pauses_is_live_all_the_same(
+    docker: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tui.feeds.command.SILENCE_S", 60.0)
+    monkeypatch.setattr("tui.feeds.command.CATCHING_UP_S", 0.0)
+    docker.add(stamped(1, "one"))
     async with running(feed_of("docker:llama")) as run:
         await run.until(said("caught_up"))
+        docker.add(stamped(2, "two"))
+        await run.until(has("two"))
+    assert kinds(run.items) == ["opened", "caught_up"]
+
+
+async def test_words_of_a_client_that_shows_nothing_are_told(journal: StandIn) -> None:
+    journal.add("Hint: You are currently not seeing messages of the system.")
+    async with running(feed_of("journal:llama.service")) as run:
+        await run.until(said("waiting"))
+    assert "not seeing messages" in notice(run.items, "waiting").text
+
+
+async def test_a_users_journal_that_may_not_be_read_is_explained(journal: StandIn) -> None:
+    journal.set("refusal", "No journal files were opened due to insufficient permissions.\n")
+    async with running(feed_of("journal:user/llama.service")) as run:
+        await asyncio.wait_for(run.task, 30)
+    assert "journal:user/" not in notice(run.items, "failed").text
+    assert "join it" in notice(run.items, "failed").text
+
+
+async def test_leaving_ends_a_client_behind_a_script(docker: StandIn) -> None:
+    docker.wrap()
+    async with running(feed_of("docker:llama")) as run:
+        docker.add(stamped(1, "one"))
+        await run.until(has("one"))
+        inside = [child for client in clients(str(docker.folder)) for child in client.children()]
+        assert inside
+    psutil.wait_procs(inside, timeout=10)
+    assert not any(child.is_running() for child in inside)
+
+
+async def test_leaving_ends_the_client(docker: StandIn) -> None:
+    async with running(feed_of("docker:llama")) as run:
+        await run.until(said("waiting"))
     assert clients(str(docker.folder)) == []
 
 
@@ -222,10 +274,13 @@ async def test_a_journal_goes_on_behind_its_cursor(journal: StandIn) -> None:
 
 async def test_a_user_unit_is_read_from_the_users_journal(journal: StandIn) -> None:
     async with running(feed_of("journal:user/llama.service")) as run:
+        await run.until(said("waiting"))
+        journal.add(record(1, "one"))
         await run.until(said("caught_up"))
     assert "--user" in journal.asked[0]
     assert "--unit=llama.service" in journal.asked[0]
-    assert "no line yet" in notice(run.items, "caught_up").text
+    assert kinds(run.items) == ["waiting", "opened", "caught_up"]
+    assert "no line yet" in notice(run.items, "waiting").text
 
 
 async def test_a_journal_that_may_not_be_read_is_explained(journal: StandIn) -> None:

@@ -1,16 +1,20 @@
 """Containers and journals, followed with their tool's own client: docker, podman, journalctl.
 
 The client is started again when it ends, and goes on behind the last line that was read: a journal by its
-cursor, a container by the last line's time stamp, with the lines of that very moment dropped that were seen.
+cursor, a container by the last line's time stamp, with those lines dropped that were seen: lines share stamps,
+and those of standard output and standard error may be out of order.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import random
 import re
+import signal
 import subprocess
+import time
 from collections import Counter, deque
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -26,6 +30,10 @@ if TYPE_CHECKING:
 LONGEST_WAIT_S = 15.0
 SILENCE_S = 0.5
 """A client that says nothing for so long has told what there was."""
+CATCHING_UP_S = 5.0
+"""So has one that has talked for so long without a pause."""
+_RECENT = 1024
+"""So many of the last lines are known again; podman's monitor gives all lines of one read the same stamp."""
 _USER = "user/"
 _STAMP = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d) ")
 _CURSOR = re.compile(rb'"__CURSOR" ?: ?"([^"]+)"')
@@ -75,15 +83,15 @@ class _Container:
         found = _STAMP.match(line)
         return found[0].rstrip() if found else None
 
-    def is_fresh(self, line: bytes, after: bytes, seen: Counter[bytes]) -> bool:
+    def is_fresh(self, line: bytes, after: bytes, seen: Counter[int]) -> bool:
         """Whether a line told again after a restart has not been read before; takes it off those seen."""
         now, last = _moment(line), _moment(after + b" ")
-        if now is None or last is None:
+        if now is None or last is None or now < last:
             return False
-        if now == last and seen[line]:
-            seen[line] -= 1
+        if seen[hash(line)]:
+            seen[hash(line)] -= 1
             return False
-        return now >= last
+        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +108,9 @@ class _Journal:
 
     @property
     def may(self) -> str:
+        if self.user:
+            # Without a persistent journal, users' units are in the system's.
+            return "this user has no journal, and the system's is for the group systemd-journal: join it"
         return "this user may not read it: join the group systemd-journal (a user unit is journal:user/UNIT)"
 
     def arguments(self, *, follow: bool, lines: int | None, after: bytes | None) -> list[str]:
@@ -120,7 +131,7 @@ class _Journal:
         found = _CURSOR.search(line) if line.startswith(b"{") else None
         return found[1] if found else None
 
-    def is_fresh(self, line: bytes, after: bytes, seen: Counter[bytes]) -> bool:  # noqa: ARG002
+    def is_fresh(self, line: bytes, after: bytes, seen: Counter[int]) -> bool:  # noqa: ARG002
         """Always: a cursor is exact."""
         return True
 
@@ -154,14 +165,14 @@ class _Reading:
     offset: int = 0
     resuming: bool = False
     words: deque[str] = field(default_factory=lambda: deque(maxlen=3))
-    _at_last: Counter[bytes] = field(default_factory=Counter)
-    _seen: Counter[bytes] = field(default_factory=Counter)
+    _recent: deque[int] = field(default_factory=lambda: deque(maxlen=_RECENT))
+    _seen: Counter[int] = field(default_factory=Counter)
 
     def resume(self) -> None:
         """Another client goes on behind the last mark."""
         self.words.clear()
         self.resuming = self.last is not None
-        self._seen = Counter(self._at_last)
+        self._seen = Counter(self._recent)
 
     def take(self, block: Block) -> Block | None:
         """The lines of a block that are the source's own and new; the client's own words are kept apart."""
@@ -180,16 +191,10 @@ class _Reading:
         return own
 
     def _note(self, lines: list[bytes]) -> None:
-        """Keep the last mark and the lines that bear it."""
-        mark = next((mark for line in reversed(lines) if (mark := self.client.mark(line))), None)
-        if mark is None:
-            return
-        if mark != self.last:
-            self.last, self._at_last = mark, Counter()
-        for line in reversed(lines):
-            if self.client.mark(line) != mark:
-                break
-            self._at_last[line] += 1
+        """Keep the last mark, and what the last lines were."""
+        marks = (self.client.mark(line) for line in reversed(lines))
+        self.last = next(filter(None, marks), self.last)
+        self._recent.extend(map(hash, lines[-_RECENT:]))
 
     @property
     def said(self) -> str:
@@ -262,19 +267,24 @@ class CommandFeed:
         if process.stdout is None:
             return
         splitter = LineSplitter(self._source)
-        opened = caught_up = False
+        opened = caught_up = waits = False
+        until = time.monotonic() + CATCHING_UP_S
         while True:
             try:
-                async with asyncio.timeout(None if caught_up else SILENCE_S):
+                async with asyncio.timeout(None if caught_up or waits else SILENCE_S):
                     data = await process.stdout.read(CHUNK)
             except TimeoutError:
-                caught_up = opened = True
-                nothing = "" if reading.last else f"{self._client.what} has no line yet"
-                yield self._notice("caught_up", reading.said or nothing)
+                waits = reading.last is None
+                caught_up = opened = not waits
+                if waits:
+                    yield self._notice("waiting", reading.said or f"{self._client.what} has no line yet")
+                else:
+                    yield self._notice("caught_up", reading.said)
                 continue
             if not data:
                 # What is left has no line end: the next client tells it whole.
                 return
+            waits = False
             for item in splitter.feed(data):
                 own = reading.take(item) if isinstance(item, Block) else item
                 if own is None:
@@ -283,11 +293,15 @@ class CommandFeed:
                     opened = True
                     yield Notice(self._source, "opened")
                 yield own
+            if opened and not caught_up and time.monotonic() >= until:
+                caught_up = True
+                yield self._notice("caught_up", reading.said)
 
     def _why(self, code: int, said: str) -> str:
         what = self._client.what
         if _ABSENT.search(said):
-            return f"waiting for {what}: there is none of that name"
+            others = ", or it is another user's" if self._client.program == "podman" else ""
+            return f"waiting for {what}: there is none of that name{others}"
         if code == 0:
             return f"{what} has stopped; waiting for it to go on"
         return f"{what}: {said or f'{self._client.program} ended with {code}'}; trying again"
@@ -342,8 +356,9 @@ async def _end(process: asyncio.subprocess.Process) -> int:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(0.2):
                 return await process.wait()
+        # With what it started: a client may be a script around the real one.
         with contextlib.suppress(ProcessLookupError):
-            process.kill()
+            os.killpg(process.pid, signal.SIGKILL)
     return await process.wait()
 
 
