@@ -204,3 +204,13 @@ def test_a_pipe_that_ends_is_judged(old: Path) -> None:
     )
     assert done.returncode == 13
     assert done.stdout.startswith("NO_DATA")
+
+
+def test_a_source_that_cannot_be_read_ends_it(
+    old: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    command = [sys.executable, "-m", "tui", "check", "podman:llama", "--incumbent", str(old), "--for", "10m"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+    assert done.returncode == 13
+    assert "podman is not on this machine's PATH" in done.stdout

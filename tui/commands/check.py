@@ -184,7 +184,7 @@ def _is_over(snapshot: Snapshot) -> bool:
     states = [view.source.state for view in snapshot.views]
     if not states or "reading" in states:
         return False
-    return verdict_over(snapshot) not in OPEN or all(state == "ended" for state in states)
+    return verdict_over(snapshot) not in OPEN or all(state in ("ended", "failed") for state in states)
 
 
 def _state(snapshot: Snapshot) -> str:

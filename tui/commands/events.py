@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tui.formats.events import Event
+    from tui.pipeline import Watch
+
+LOOK_S = 0.5
 
 
 @click.command()
@@ -67,7 +70,43 @@ def _follow(sources: tuple[str, ...]) -> None:
 
     key = read_api_key(os.environ.get("SPECTOP_API_KEY_FILE"))
     watch = Watch(sources, Policy(), backfill=None, api_key=key, on_events=show, on_notice=_say)
-    asyncio.run(watch.run())
+    if (number := asyncio.run(_run(watch))) is not None:
+        sys.exit(128 + number)
+    if any(view.source.state == "failed" for view in watch.snapshot().views):
+        sys.exit(1)
+
+
+async def _run(watch: Watch) -> int | None:
+    """Follow until no source can say more, or a signal: an orderly end, so that the sources' clients end too.
+
+    Returns:
+        The signal that ended it.
+    """
+    import asyncio
+    import signal
+
+    loop = asyncio.get_running_loop()
+    running = asyncio.create_task(watch.run())
+    signals: list[int] = []
+
+    def end(number: int) -> None:
+        signals.append(number)
+        running.cancel()
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, end, number)
+    try:
+        while not running.done():
+            await asyncio.wait({running}, timeout=LOOK_S)
+            states = [view.source.state for view in watch.snapshot().views]
+            if states and all(state in ("ended", "failed") for state in states):
+                break
+        if running.done() and not running.cancelled():
+            running.result()
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+    return signals[0] if signals else None
 
 
 def _encoder() -> Callable[[Any], str]:

@@ -1,7 +1,7 @@
 """Containers and journals, followed with their tool's own client: docker, podman, journalctl.
 
 The client is started again when it ends, and goes on behind the last line that was read: a journal by its
-cursor, a container by the last line's time stamp, with those lines dropped that were seen: lines share stamps,
+cursor, a container by the last line's time stamp, with those lines dropped that were seen: they share stamps,
 and those of standard output and standard error may be out of order.
 """
 
