@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING
 
 from tui.formats.events import Event, Problem, ProblemKind, harmless
 from tui.formats.halogen import HalogenStream
-from tui.formats.keywords import ALWAYS, EVERY_GROUP, GAPS, KEYWORDS, KIN, MORE, START_MARKS, STARTING
+from tui.formats.keywords import (
+    ALWAYS,
+    CRI,
+    EVERY_GROUP,
+    GAPS,
+    JSON,
+    KIN,
+    MORE,
+    STARTING,
+    line_end,
+    lines_with_keywords,
+)
 from tui.formats.llamacpp import LlamaStream
 from tui.formats.prefixes import LONGEST, Line, Unwrapper
 from tui.formats.sglang import SglangStream
@@ -18,20 +29,17 @@ from tui.formats.vllm import VllmStream
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_SLICE = 1 << 20
+_SLICE = 1 << 18
 _NOT_ASCII = bytes(range(0x80, 0x100))
 _LONGEST_LINE = 1 << 20
 _MOST_STREAMS = 1024
 
-_CRI_KEYWORDS = (b" stdout P", b" stderr P")
-_JSON_KEYWORDS = (b'"MESSAGE":[', b'"MESSAGE": [', b'"line-max"', b"CONTAINER_PARTIAL_MESSAGE")
 _DOCKER_PARTIAL = re.compile(rb'(?:[^n\n]|[^\\\n]n|\\\\n)", ?"stream": ?"std')
 _CRI = re.compile(rb"\d{4}-\d\d-\d\dT\S+ (?:stdout|stderr) [FP]")
 _DROPPED = re.compile("\N{EM DASH} \\d{1,15} bytes dropped \N{EM DASH}")
 _TAGS = re.compile(rb"(?:slot|srv|que|res|spec|cmn) +[\w()]{1,12}: |\d\.\d\d\.\d{3}\.\d{3} [IWED] ")
 
 Dialect = LlamaStream | HalogenStream | VllmStream | SglangStream
-_RARE_GROUPS = tuple(group for group in KEYWORDS if group != ALWAYS)
 _DIALECTS: tuple[type[Dialect], ...] = (LlamaStream, HalogenStream, VllmStream, SglangStream)
 
 
@@ -52,7 +60,7 @@ class LogReader:
         self._lead: Dialect | None = None
         self._mixed = self._more = False
         self._next = 0
-        self._parts: tuple[bytes, ...] = ()
+        self._parts = JSON
         self._tags_from = math.inf
 
     def feed(self, data: bytes, offset: int) -> list[Event]:
@@ -69,7 +77,7 @@ class LogReader:
         elif offset != self._next:
             self._jump()
         if self._next == 0 and _CRI.match(data):
-            self._parts = _CRI_KEYWORDS
+            self._parts = JSON | CRI
         self._next = offset + len(data)
         if offset == 0 and data[:2] in (b"\xff\xfe", b"\xfe\xff"):
             self._problem("encoding", "UTF-16", 0, out)
@@ -104,7 +112,7 @@ class LogReader:
         self._unwrapper.forget()
         self._lead, self._mixed, self._more = None, False, False
         self._next = 0
-        self._parts = ()
+        self._parts = JSON
         self._tags_from = math.inf
 
     def _jump(self) -> None:
@@ -120,15 +128,15 @@ class LogReader:
             self._tags_from = offset + found.start()
         partial = self._unwrapper.partial
         position = 0
-        lines, rare = _hits(data, self._groups(data), self._parts)
-        for start, end in [*sorted(lines.items()), (len(data), -1)]:
+        for start, end, groups in [*self._lines(data), (len(data), -1, 0)]:
             while partial and position < start:
-                stop = _line_end(data, position)
+                stop = line_end(data, position)
                 self._take(data[position:stop], offset + position, ALWAYS, out)
                 position = stop + 1
             if position <= start < end:
-                groups = rare.get(start, ALWAYS)
-                self._take(data[start:end], offset + start, groups | ALWAYS if partial else groups, out)
+                if partial or groups >= CRI:
+                    groups |= ALWAYS
+                self._take(data[start:end], offset + start, groups, out)
                 position = end + 1
 
     def _take(self, raw: bytes, offset: int, groups: int, out: list[Event]) -> None:
@@ -196,12 +204,20 @@ class LogReader:
         self._problem("cut", line.text, line.offset, out)
         return True
 
-    def _groups(self, data: bytes) -> int:
-        """The groups of keywords to look for in a slice: all that can come in it."""
-        groups = ALWAYS | self._wanted(None)
-        if any(stream.starting for stream in self._streams.values()) or any(m in data for m in START_MARKS):
-            groups |= STARTING
-        return groups
+    def _lines(self, data: bytes) -> list[tuple[int, int, int]]:
+        """The lines of a slice that can matter, as `lines_with_keywords` tells them."""
+        wanted = self._wanted(None)
+        groups = ALWAYS | STARTING | wanted | (MORE if wanted & KIN else 0)
+        lines = lines_with_keywords(data, groups | self._parts)
+        if b'"stream"' in data and (data.startswith(b"{") or b"\n{" in data):
+            found = {line[0]: line for line in lines}
+            for cut in _DOCKER_PARTIAL.finditer(data):
+                start = data.rfind(b"\n", 0, cut.start()) + 1
+                if data.startswith(b"{", start):
+                    end = line_end(data, cut.end())
+                    found[start] = (start, end, JSON | found.get(start, (0, 0, 0))[2])
+            lines = sorted(found.values())
+        return lines
 
     def _wanted(self, stream: Dialect | None) -> int:
         """The groups of which a line of this stream is read, beside those that always are.
@@ -223,11 +239,6 @@ def _recognised(line: Line) -> type[Dialect] | None:
     return next((dialect for dialect in _DIALECTS if dialect.recognises(line.text)), None)
 
 
-def _line_end(data: bytes, position: int) -> int:
-    end = data.find(b"\n", position)
-    return len(data) if end < 0 else end
-
-
 def _decode(raw: bytes) -> tuple[str, bool]:
     """The beginning of a line as text, and whether its bytes were sound."""
     if len(raw) > LONGEST and not raw.startswith(b"{"):
@@ -242,49 +253,3 @@ def _decode(raw: bytes) -> tuple[str, bool]:
     if not sound:
         text = text.replace("\0", "")
     return (text.replace("\r", "") if "\r" in text else text), sound
-
-
-def _hits(data: bytes, groups: int, parts: tuple[bytes, ...]) -> tuple[dict[int, int], dict[int, int]]:
-    """The lines that hold a keyword.
-
-    Args:
-        data: the lines.
-        groups: of keywords to look for.
-        parts: what else a line that matters holds, where records can go on in the next line.
-
-    Returns:
-        Where each starts and ends; and where those start that hold one not always looked for, with the groups
-        of all of theirs.
-    """
-    lines: dict[int, int] = {}
-    if b"{" in data and (data.startswith(b"{") or b"\n{" in data):
-        for keyword in _JSON_KEYWORDS:
-            _note_lines(data, keyword, lines, in_json=True)
-        for found in _DOCKER_PARTIAL.finditer(data):
-            start = data.rfind(b"\n", 0, found.start()) + 1
-            if data.startswith(b"{", start):
-                lines[start] = _line_end(data, found.end())
-    for keyword in parts + KEYWORDS[ALWAYS]:
-        _note_lines(data, keyword, lines)
-    rare: dict[int, int] = {}
-    kin = False
-    for group in _RARE_GROUPS:
-        if groups & group or (group == MORE and kin):
-            others: dict[int, int] = {}
-            for keyword in KEYWORDS[group]:
-                _note_lines(data, keyword, others)
-            for start in others:
-                rare[start] = rare.get(start, ALWAYS if start in lines else 0) | group
-            kin = kin or (group == KIN and bool(others))
-            lines |= others
-    return lines, rare
-
-
-def _note_lines(data: bytes, keyword: bytes, lines: dict[int, int], *, in_json: bool = False) -> None:
-    at = data.find(keyword)
-    while at >= 0:
-        start = data.rfind(b"\n", 0, at) + 1
-        end = _line_end(data, at)
-        if not in_json or data.startswith(b"{", start):
-            lines[start] = end
-        at = data.find(keyword, end)
