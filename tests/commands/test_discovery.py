@@ -85,3 +85,10 @@ def test_nothing_that_runs_is_told_with_other_ways(monkeypatch: pytest.MonkeyPat
     code, output = run(monkeypatch, [DARK], "1\n")
     assert code == 2
     assert "its counters are off" in output
+
+
+def test_no_command_line_draws_on_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    evil = Found(14, "llama.cpp", "llama.cpp, process 14", "/tmp/\x1b[2Jx.log")
+    _, output = run(monkeypatch, [evil], None)
+    assert "\x1b" not in output
+    assert "\\x1b" in output

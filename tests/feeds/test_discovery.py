@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -35,12 +37,14 @@ class Process:
 
 
 @contextlib.contextmanager
-def server(folder: Path, *words: str, name: str = "llama-server", **other: Any) -> Iterator[Process]:
+def server(
+    folder: Path, *words: str, name: str = "llama-server", options: tuple[str, ...] = (), **other: Any
+) -> Iterator[Process]:
     """A process that looks like a server: its name, its command line, a port it listens on."""
     script = folder / name
     script.write_text(SERVER)
     process = subprocess.Popen(
-        [sys.executable, str(script), *words],
+        [sys.executable, *options, str(script), *words],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -63,7 +67,7 @@ def look(
     process: Process,
     cgroup: str = "0::/\n",
     network: str = "net:[1]",
-    stderr: Path | None = None,
+    stderr: Path | str | None = "/dev/null",
 ) -> Found:
     """What is found of a process whose surroundings are these."""
     place = folder / "proc" / str(process.pid)
@@ -147,8 +151,122 @@ def test_one_with_neither_is_told_with_what_to_do(tmp_path: Path) -> None:
 )
 def test_a_units_lines_are_in_the_journal(tmp_path: Path, cgroup: str, source: str) -> None:
     with server(tmp_path) as process:
-        found = look(tmp_path, process, cgroup)
+        found = look(tmp_path, process, cgroup, stderr="socket:[4711]")
     assert found.source == source
+
+
+def test_what_may_not_be_known_is_told_as_that(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import psutil
+
+    def deny(_: object, **__: object) -> None:
+        raise psutil.AccessDenied
+
+    monkeypatch.setattr("psutil.Process.environ", deny)
+    monkeypatch.setattr("psutil.Process.net_connections", deny)
+    with server(tmp_path) as process:
+        found = look(tmp_path, process, stderr=None)
+    assert found.source is None
+    assert any("told to its own user" in note for note in found.notes)
+    assert any("if a variable turned them on" in note for note in found.notes)
+    with server(tmp_path, "--metrics") as process:
+        found = look(tmp_path / "second", process, stderr=None)
+    assert found.source == "http://127.0.0.1:8080"
+    assert any("8080 is the usual one" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("host", "source"),
+    [("192.0.2.7", "http://127.0.0.1:9000"), ("::", "http://127.0.0.1:9000"), ("/run/llama.sock", None)],
+)
+def test_no_other_machine_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host: str, source: str | None
+) -> None:
+    monkeypatch.setattr("psutil.Process.net_connections", lambda *_, **__: [])
+    with server(tmp_path, "--host", host, "--port", "9000", "--metrics") as process:
+        found = look(tmp_path, process)
+    assert found.source == source
+    assert any("socket" in note for note in found.notes) == (source is None)
+
+
+def test_a_deleted_log_is_told_as_that(tmp_path: Path) -> None:
+    with server(tmp_path, "--log-file", "gone.log", cwd=tmp_path) as process:
+        found = look(tmp_path, process)
+    assert f"its log {tmp_path / 'gone.log'} is not there" in found.notes[0]
+    with server(tmp_path) as process:
+        found = look(tmp_path / "second", process, stderr=f"{tmp_path}/gone.log (deleted)")
+    assert (
+        found.notes[0] == f"its log {tmp_path}/gone.log was deleted while it is written: restart the server"
+    )
+
+
+def test_a_log_of_the_same_name_that_is_another_is_not_taken(tmp_path: Path) -> None:
+    log = tmp_path / "server.log"
+    log.touch()
+    with server(tmp_path, "--log-file", str(log)) as process:
+        inside = tmp_path / "proc" / str(process.pid) / "root"
+        other = inside / log.relative_to("/")
+        other.parent.mkdir(parents=True)
+        other.touch()
+        found = look(tmp_path, process)
+    assert found.source is None
+    assert "files of the server's own" in found.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("target", "words"), [("pipe:[9]", "goes into a pipe"), ("/dev/pts/3", "goes to no file")]
+)
+def test_a_log_that_goes_elsewhere_is_not_looked_for_in_the_journal(
+    tmp_path: Path, target: str, words: str
+) -> None:
+    with server(tmp_path) as process:
+        found = look(tmp_path, process, "0::/system.slice/tmux.service\n", stderr=target)
+    assert found.source is None
+    assert words in found.notes[0]
+
+
+def test_a_log_that_is_off_is_told(tmp_path: Path) -> None:
+    with server(tmp_path, "--log-disable", "--log-file", "x.log") as process:
+        found = look(tmp_path, process)
+    assert "--log-disable" in found.notes[0]
+
+
+def test_the_last_of_an_option_given_twice_holds(tmp_path: Path) -> None:
+    words = ("-m", "/srv/old.gguf", "--metrics", "-m", "/srv/new.gguf")
+    with server(tmp_path, *words) as process:
+        assert "new.gguf" in look(tmp_path, process).what
+
+
+def test_a_variable_that_turns_counters_off_does(tmp_path: Path) -> None:
+    with server(tmp_path, env={**os.environ, "LLAMA_ARG_ENDPOINT_METRICS": "0"}) as process:
+        found = look(tmp_path, process)
+    assert found.source is None
+    assert "its counters are off: start it with --metrics" in found.notes
+
+
+def test_an_interpreters_own_options_are_passed_over(tmp_path: Path) -> None:
+    with server(tmp_path, name="serve_api.py", options=("-u", "-E")) as process:
+        assert look(tmp_path, process).engine == "halogen"
+
+
+def test_a_script_around_the_server_leaves_it_to_the_server(tmp_path: Path) -> None:
+    import psutil
+
+    binary = tmp_path / "bin" / "llama-server"
+    binary.parent.mkdir()
+    shutil.copy(shutil.which("sleep") or "sleep", binary)
+    script = tmp_path / "llama-server"
+    script.write_text(f"#!/bin/sh\n{binary} 60\nexit 0\n")
+    script.chmod(0o755)
+    with subprocess.Popen(["/bin/sh", str(script)], start_new_session=True) as process:
+        try:
+            wrapper = psutil.Process(process.pid)
+            while not any(str(binary) in child.cmdline() for child in wrapper.children()):
+                assert process.poll() is None
+            found = discover(pids=[process.pid, *(child.pid for child in wrapper.children())])
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
+    assert [server.pid for server in found] != [process.pid]
+    assert len(found) == 1
 
 
 IDENTITY = "0123456789abcdef" * 4
@@ -177,14 +295,20 @@ def test_a_container_is_named_by_its_client(
     assert any("PUBLISHED" in note for note in found.notes)
 
 
-def test_a_container_without_its_client_is_named_by_its_id(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("script", [None, "#!/bin/sh\necho permission denied >&2\nexit 1\n"])
+def test_a_container_whose_client_tells_nothing_is_told_with_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str | None
 ) -> None:
+    if script is not None:
+        (tmp_path / "docker").write_text(script)
+        (tmp_path / "docker").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     with server(tmp_path, "--metrics") as process:
         found = look(tmp_path, process, f"0::/system.slice/docker-{IDENTITY}.scope\n")
     # It shares our network, so its port is ours.
-    assert found.source == f"docker:{IDENTITY[:12]}@http://127.0.0.1:{process.port}"
+    assert found.source == f"http://127.0.0.1:{process.port}"
+    assert IDENTITY[:12] in found.notes[0]
+    assert ("permission denied" if script else "not on this machine's PATH") in found.notes[0]
 
 
 def test_a_log_that_may_not_be_read_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

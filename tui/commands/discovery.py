@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tui.commands.failures import NoTerminal
+from tui.formats.events import harmless
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +40,7 @@ def choose_sources() -> tuple[str, ...]:
     if not choices:
         raise click.UsageError("none of them can be watched as they run")
     if not _can_ask():
-        raise NoTerminal(f"no terminal to choose on: type spectop {shlex.quote(choices[0].source or '')}")
+        raise NoTerminal(f"no terminal to choose on: type spectop {_typed(choices[0].source or '')}")
     picked = click.prompt("Which to watch? numbers, or Enter for all", default="all", show_default=False)
     return _picked(picked, choices)
 
@@ -52,9 +53,14 @@ def _lines(found: Sequence[Found]) -> list[str]:
         number += server.source is not None
         lines.append(f"{number if server.source else '-':>3}  {server.what}")
         if server.source is not None:
-            lines.append(f"     spectop {shlex.quote(server.source)}")
+            lines.append(f"     spectop {_typed(server.source)}")
         lines += [f"     {note}" for note in server.notes]
     return lines
+
+
+def _typed(source: str) -> str:
+    """A source as it is typed in a shell; nobody's command line can draw on the terminal by it."""
+    return harmless(shlex.quote(source), 4096)
 
 
 def _picked(text: str, choices: Sequence[Found]) -> tuple[str, ...]:

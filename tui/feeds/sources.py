@@ -106,13 +106,13 @@ def belong_together(start: ServerStart, url: str, model: str | None) -> bool:
     except ValueError:
         return False
     found = _PORT.search(start.listening or "")
-    if found is None or int(found[1]) != port or not _is_here(address.hostname or ""):
+    if found is None or int(found[1]) != port or not is_here(address.hostname or ""):
         return False
     names = [PurePath(path).name for path in (start.model, model) if path and path.endswith(".gguf")]
     return len(set(names)) < 2
 
 
-def _is_here(host: str) -> bool:
+def is_here(host: str) -> bool:
     """Whether an address is this machine's own; no name is looked up."""
     if host in ("localhost", socket.gethostname().lower()):
         return True
