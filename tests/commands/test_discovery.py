@@ -92,3 +92,8 @@ def test_no_command_line_draws_on_the_terminal(monkeypatch: pytest.MonkeyPatch) 
     _, output = run(monkeypatch, [evil], None)
     assert "\x1b" not in output
     assert "\\x1b" in output
+
+
+def test_an_interrupt_ends_with_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    code, _ = run(monkeypatch, [LOG], "")  # the end of input is as good as one
+    assert code == 130

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 import sys
 from typing import TYPE_CHECKING
 
@@ -41,7 +42,10 @@ def choose_sources() -> tuple[str, ...]:
         raise click.UsageError("none of them can be watched as they run")
     if not _can_ask():
         raise NoTerminal(f"no terminal to choose on: type spectop {_typed(choices[0].source or '')}")
-    picked = click.prompt("Which to watch? numbers, or Enter for all", default="all", show_default=False)
+    try:
+        picked = click.prompt("Which to watch? numbers, or Enter for all", default="all", show_default=False)
+    except click.Abort:
+        sys.exit(128 + signal.SIGINT)
     return _picked(picked, choices)
 
 
