@@ -15,8 +15,9 @@ import pytest
 
 from tests.llama_server import LlamaServer, llama_server
 from tui.formats.events import Event, Interval, Request, ServerStart
-from tui.pipeline import Watch, read_session
+from tui.pipeline import Watch
 from tui.session.session import Policy
+from tui.whole import read_session
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable

@@ -14,9 +14,10 @@ import pytest
 from tests.logs import request, startup
 from tui.feeds.protocol import FeedError
 from tui.model.comparison import TypedRate
-from tui.pipeline import Watch, read_incumbent, read_session
+from tui.pipeline import Watch
 from tui.session.incumbent import DrafterArm, FrozenArm
 from tui.session.session import Policy
+from tui.whole import read_incumbent, read_session
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable

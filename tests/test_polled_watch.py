@@ -14,9 +14,13 @@ import pytest
 from tests.feeds.pages import Page, Pages, off, serving
 from tests.feeds.stand_ins import stand_in
 from tests.formats.metrics_texts import halogen, llamacpp
+from tests.formats.reading import LOADING, block, launch, lines, release
+from tui.feeds.protocol import FeedError
 from tui.formats.events import Event, Interval, Request
-from tui.pipeline import Watch, paths_of, read_session
+from tui.pipeline import Watch
 from tui.session.session import Policy
+from tui.session.snapshot import Load
+from tui.whole import paths_of, read_session
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -83,8 +87,11 @@ class Halogen:
             }
         )
 
+    def cache(self) -> Page:
+        return Page({"pool": {"positions": 262144, "usage_ratio": 0.25, "busy_regions": self.running}})
+
     def pages(self) -> Pages:
-        return Pages({"/health": self.health, "/metrics": self.metrics})
+        return Pages({"/health": self.health, "/metrics": self.metrics, "/cache": self.cache})
 
 
 class Watched:
@@ -143,7 +150,8 @@ async def test_halogen_alone_by_differences_of_its_counters() -> None:
     assert arm.decode_tok_s == pytest.approx((720 - 6) / 12)
     assert arm.mean_accepted_length.value is None
     assert "rounds" in arm.mean_accepted_length.note
-    assert pages.count("/health") == 1
+    assert source.load.kv_usage == 0.25
+    assert pages.count("/health") < pages.count("/metrics")
 
 
 async def test_halogens_log_and_counters_are_one_source(tmp_path: Path) -> None:
@@ -261,6 +269,72 @@ async def test_what_is_off_is_told_and_the_log_goes_on(tmp_path: Path) -> None:
     assert any("--metrics" in text for text in watched.words)
 
 
+def old_log(*, started: str = "") -> str:
+    """Two requests in the form of b7323 and later without the mean: of a build that only its start tells."""
+    first, second = (
+        lines(
+            launch(0, task),
+            block(0, task, tokens=400, ms=8000.0, drafted=90, accepted=60, mean=False),
+            release(0, task),
+        )
+        for task in (1, 2)
+    )
+    return first + started + second
+
+
+def props(build: int) -> Pages:
+    about = Page({"build_info": f"b{build}-aa", "total_slots": 1})
+    return Pages({"/health": Page({"status": "ok"}), "/props": about, "/metrics": Page(llamacpp(800, 16.0))})
+
+
+async def doubts_of(log: Path, pages: Pages) -> list[str | None]:
+    with serving(pages):
+        async with watching(f"{log}@{pages.address}") as watched:
+            await watched.until(lambda: sum(isinstance(e, Request) for e in watched.events) == 2)
+    return [event.doubt for event in watched.events if isinstance(event, Request)]
+
+
+async def test_a_build_that_only_the_server_tells_makes_its_logs_numbers_doubted(tmp_path: Path) -> None:
+    log = tmp_path / "llama.log"
+    log.write_text(old_log())
+    first, second = await doubts_of(log, props(5000))
+    assert first is not None
+    assert "--draft-min" in first
+    assert second == first
+    assert await doubts_of(log, props(6000)) == [None, None]
+
+
+async def test_what_stands_before_a_start_may_be_another_builds(tmp_path: Path) -> None:
+    log = tmp_path / "llama.log"
+    log.write_text(old_log(started=lines("build: 5000 (aaaaaaaa) with gcc", LOADING)))
+    first, second = await doubts_of(log, props(5000))
+    assert first is None
+    assert second is not None
+
+
+async def test_a_log_is_read_though_its_server_is_away(tmp_path: Path) -> None:
+    log = tmp_path / "llama.log"
+    log.write_text(old_log())
+    with serving(props(5000)) as pages:
+        pass
+    async with watching(f"{log}@{pages.address}") as watched:
+        await watched.until(lambda: watched.view().source.requests == 2)
+
+
+async def test_a_server_that_has_gone_is_busy_with_nothing_known(tmp_path: Path) -> None:
+    log = tmp_path / "halogen.log"
+    server = Halogen(running=2)
+    server.finish()
+    log.write_text("".join(server.lines))
+    pages = server.pages()
+    with serving(pages):
+        async with watching(f"{log}@{pages.address}") as watched:
+            await watched.until(lambda: watched.view().source.load.running == 2)
+            pages.pages.clear()
+            await watched.until(lambda: watched.view().source.load == Load())
+            assert watched.view().source.requests == 1
+
+
 async def test_a_server_of_its_own_is_a_view_of_its_own(tmp_path: Path) -> None:
     log = tmp_path / "llama.log"
     log.write_text("".join(_finished(Halogen())))
@@ -281,6 +355,29 @@ def _finished(server: Halogen) -> list[str]:
 def test_a_pattern_has_no_one_server() -> None:
     with pytest.raises(Exception, match="not a pattern"):
         Watch(["*.log@http://127.0.0.1:8080"], Policy())
+
+
+def test_a_log_and_its_server_are_read_together_for_a_report(tmp_path: Path) -> None:
+    log = tmp_path / "llama.log"
+    log.write_text(old_log())
+    with serving(props(5000)) as pages:
+        source = f"{log}@{pages.address}"
+        assert paths_of(source) == [source]
+        (view,) = read_session([source], Policy()).snapshot(0.0).views
+    assert (view.source.name, view.source.requests, view.source.build) == (str(log), 2, "b5000")
+    assert all(row.request.doubt for row in view.requests)
+    with pytest.raises(FeedError, match="cannot be reached"):
+        read_session([source], Policy())
+
+
+async def test_a_log_whose_server_wants_a_key_is_one_source_still(tmp_path: Path) -> None:
+    log = tmp_path / "llama.log"
+    log.write_text(old_log())
+    with serving(Pages({"/health": Page({"status": "ok"}), "/props": Page(status=401)})) as pages:
+        async with watching(f"{log}@{pages.address}") as watched:
+            await watched.until(lambda: watched.words and watched.view().source.requests == 2)
+    assert watched.view().source.name == str(log)
+    assert any("API key" in text for text in watched.watch.snapshot().notices)
 
 
 def test_a_server_can_be_read_once_for_a_report() -> None:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from tui.feeds.protocol import FeedError
 from tui.model.comparison import Rules
-from tui.pipeline import read_events
 from tui.replay import Replay, Timeline, read_timeline
 from tui.session.incumbent import FrozenArm
 from tui.session.session import Policy, Session
+from tui.whole import read_events
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

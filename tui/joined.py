@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import os
 from collections import Counter, deque
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui.feeds.sources import belong_together
+from tui.feeds.sources import belong_together, is_file
 from tui.formats.events import Event, ServerStart, harmless
-from tui.formats.polled import PolledServer
+from tui.formats.polled import PolledServer, build_of
+from tui.formats.window import has_start
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,8 +24,24 @@ LOG_FIRST_S = 3.0
 """How long a server's first counts wait for what logs say of theirs."""
 SILENT_LOG_S = 60.0
 """How long they wait for a log that has said nothing at all."""
+_GZIP = b"\x1f\x8b"
 LOG_START_S = 10.0
 """How long what a restarted server counts waits until its log tells the start."""
+
+
+def _starts_in(log: str, offset: int) -> bool:
+    """Whether a server starts in a file from an offset on, or may: what comes before is another's."""
+    if not is_file(log):
+        return False
+    with contextlib.suppress(OSError), Path(log).open("rb") as file:
+
+        def read(offset: int, length: int) -> bytes:
+            return os.pread(file.fileno(), length, offset)
+
+        if read(0, 2) == _GZIP:
+            return True
+        return has_start(read, offset, os.fstat(file.fileno()).st_size)
+    return True
 
 
 @dataclass(slots=True)
@@ -72,12 +93,16 @@ class Polled:
         log: the log it belongs to; None while none is known.
         waits: whether a log may speak for it.
         words: what is wrong with its counters, for people.
+        answered: it has answered, or is known not to.
+        build: what it said it is, when it answered first.
     """
 
     url: str
     log: str | None
     waits: bool
     words: str = ""
+    answered: asyncio.Event = field(default_factory=asyncio.Event)
+    build: str | None = None
     _readers: dict[str | None, PolledServer] = field(default_factory=dict)
     _samples: deque[Sample] = field(default_factory=deque)
     _held: list[Event] = field(default_factory=list)
@@ -94,7 +119,13 @@ class Polled:
         """Take a sample; what it says is given when it is due."""
         if self._ready_at is None:
             self._ready_at = now + (LOG_FIRST_S if self.waits else 0)
+            self.build = build_of(sample)
+            self.answered.set()
         self._samples.append(sample)
+
+    def build_at(self, log: str, offset: int) -> str | None:
+        """The build of its log's lines from an offset on; None where another may have run then."""
+        return None if _starts_in(log, offset) else self.build
 
     def due(self, now: float, logs: Logs) -> list[Event]:
         """The events whose time has come."""

@@ -6,40 +6,38 @@ import asyncio
 import contextlib
 import dataclasses
 import glob
-import os
 import time
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui.feeds.command import CommandFeed, read_command
+from tui.feeds.command import CommandFeed
 from tui.feeds.files import FilesFeed
-from tui.feeds.lines import read_file
 from tui.feeds.protocol import Block, Feed, FeedError, Notice
-from tui.feeds.sources import STDIN, is_command, is_file, is_url, parse_source, read_api_key
-from tui.feeds.stdin import StdinFeed, read_stdin
-from tui.formats.events import Event, Problem, ServerStart, harmless
+from tui.feeds.sources import STDIN, is_command, is_file, parse_source
+from tui.feeds.stdin import StdinFeed
+from tui.formats.events import Event, ServerStart, harmless
 from tui.formats.reader import LogReader
-from tui.formats.recording import Gap
 from tui.formats.window import ranges
-from tui.recorder import is_recording, read_recording
-from tui.session.incumbent import Choice, FrozenArm, LogPath, parse_incumbent
-from tui.session.session import Policy, Session
+from tui.session.session import Session
+from tui.whole import problems_of, read_incumbent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from tui.feeds.http import HttpFeed
     from tui.joined import Polled
     from tui.model.comparison import Basis
     from tui.model.cost import Profile
     from tui.recorder import Recorder
+    from tui.session.incumbent import Choice
+    from tui.session.session import Policy
     from tui.session.snapshot import Snapshot, State
-
-__all__ = ["STDIN", "Watch", "paths_of", "read_events", "read_incumbent", "read_session", "read_whole"]
 
 SILENCE_S = 1.0
 """A block that waits for its next line is complete after this long without one."""
+FIRST_TOLD_S = 3.0
+"""How long a log waits in the beginning for what its server says of itself."""
 LINES_A_REQUEST = 30
 """How many lines of a container or a journal a request is taken to have, for the backfill."""
 LOOKS_A_SECOND = 3
@@ -53,133 +51,6 @@ _STATES: dict[str, State] = {
     "ended": "ended",
     "failed": "failed",
 }
-
-
-def read_events(source: str, path: str | os.PathLike[str]) -> Iterator[Event]:
-    """All events of a whole log.
-
-    Args:
-        source: the name the events carry.
-        path: the log, gzipped or not; "-" is standard input, docker:NAME and the like are what is there now.
-
-    Raises:
-        FeedError: it cannot be read.
-    """
-    reader = LogReader(source)
-    for item in _items_of(source, path):
-        if isinstance(item, Block):
-            yield from reader.feed(item.data, item.offset)
-        else:
-            yield from _problems(item)
-    yield from reader.close()
-
-
-def _items_of(source: str, path: str | os.PathLike[str]) -> Iterator[Block | Notice]:
-    if path == STDIN:
-        return read_stdin()
-    if isinstance(path, str) and is_command(path):
-        return read_command(path)
-    return read_file(source, path)
-
-
-def _read_counters(url: str) -> list[Event]:
-    """What a server has counted since it started.
-
-    Raises:
-        FeedError: it cannot be asked.
-    """
-    from concurrent.futures import ThreadPoolExecutor
-
-    from tui.feeds.http import HttpFeed
-    from tui.formats.polled import PolledServer
-
-    feed = HttpFeed(url, api_key=read_api_key(os.environ.get("SPECTOP_API_KEY_FILE")))
-    # A thread, since the screen that asks has an event loop of its own.
-    with ThreadPoolExecutor(1) as pool:
-        samples = pool.submit(asyncio.run, feed.first_look()).result()
-    try:
-        return [event for sample in samples for event in PolledServer(url, sample.stream).read(sample)]
-    except ValueError as fault:
-        raise FeedError(f"{harmless(url)}: /metrics cannot be read: {harmless(str(fault))}") from None
-
-
-def read_whole(path: str) -> Iterator[Event | Gap]:
-    """All that a log or a recording tells, to its end, or a server's counters now.
-
-    Args:
-        path: the file, which is also the name that a log's events carry; or any other form of a source.
-
-    Raises:
-        FeedError: it cannot be read.
-    """
-    if is_url(path):
-        return iter(_read_counters(path))
-    if is_command(path):
-        return read_events(path, path)
-    if path != STDIN and is_recording(path):
-        return (entry.what for entry in read_recording(path).entries)
-    return read_events(path, path)
-
-
-def read_session(sources: Sequence[str], policy: Policy) -> Session:
-    """What whole files tell.
-
-    Args:
-        sources: paths or globs, "-" for standard input.
-        policy: how requests are read and judged.
-
-    Raises:
-        FeedError: one cannot be read, or none matches.
-    """
-    session = Session(policy)
-    for path in (path for source in sources for path in paths_of(source)):
-        session.open(path, "ended")
-        for what in read_whole(path):
-            if isinstance(what, Gap):
-                session.gap(what.source)
-            else:
-                session.add([what])
-    return session
-
-
-def paths_of(source: str) -> list[str]:
-    """The files that a path or glob names.
-
-    Raises:
-        FeedError: a glob that matches nothing.
-    """
-    if not is_file(source) or not glob.has_magic(source) or Path(source).exists():
-        return [source]
-    found = sorted(glob.glob(source, recursive=True))  # noqa: PTH207  # Path.glob takes no absolute pattern
-    paths = [path for path in found if Path(path).is_file()]
-    if not paths:
-        raise FeedError(f"no file matches {harmless(source)}")
-    return paths
-
-
-def read_incumbent(text: str, basis: Basis, policy: Policy) -> Choice:
-    """What is typed for the incumbent, its log read whole.
-
-    Raises:
-        ValueError: with words for people.
-        FeedError: the log cannot be read.
-    """
-    parsed = parse_incumbent(text, basis)
-    if not isinstance(parsed, LogPath):
-        return parsed
-    if len(paths := paths_of(parsed.path)) > 1:
-        raise ValueError(f"{parsed.path} matches {len(paths)} files: name the one to compare with")
-    arm = read_session([parsed.path], policy).newest_arm()
-    if arm is None:
-        raise ValueError(f"{parsed.path} holds no finished request to compare with")
-    return FrozenArm(arm, Path(parsed.path).name, "log")
-
-
-def _problems(notice: Notice) -> Iterator[Problem]:
-    if notice.kind == "oversize":
-        yield Problem(source=notice.source, problem="oversize", text=notice.text, offset=notice.offset)
-    elif notice.kind == "failed":
-        yield Problem(source=notice.source, problem="cut", text=notice.text, offset=notice.offset)
 
 
 class Watch:
@@ -231,6 +102,7 @@ class Watch:
         self._feeds: list[Feed | HttpFeed] = []
         self._servers: dict[str, Polled] = {}
         self._words: dict[str, str] = {}
+        self._first_until = 0.0
         parsed = [parse_source(source) for source in sources]
         logs = list(dict.fromkeys(source.log for source in parsed if source.log is not None))
         files = [log for log in logs if is_file(log)]
@@ -260,10 +132,13 @@ class Watch:
             if log is not None and is_file(log) and glob.has_magic(log):
                 raise FeedError(f"{harmless(log)}@{harmless(url)}: one log goes with a server, not a pattern")
             self._servers[url] = Polled(url, log, waits=bool(logs))
+            if log is None:
+                self.session.open(url, "waiting", f"{harmless(url)} is asked what it is")
             self._feeds.append(HttpFeed(url, api_key=api_key, pace_s=pace, clock=self._clock))
 
     async def run(self) -> None:
         """Follow all sources until cancelled."""
+        self._first_until = asyncio.get_running_loop().time() + FIRST_TOLD_S
         async with asyncio.TaskGroup() as group:
             for feed in self._feeds:
                 group.create_task(self._follow(feed))
@@ -318,7 +193,7 @@ class Watch:
         async for item in feed.read():
             match item:
                 case Block():
-                    self._block(item)
+                    self._block(item, self._readers.get(item.source) or await self._new_reader(item))
                 case Notice():
                     self._notice(item)
                 case _:
@@ -335,10 +210,19 @@ class Watch:
         if server.log is None:
             self.session.heard(url, now)
 
-    def _block(self, block: Block) -> None:
-        reader = self._readers.get(block.source)
-        if reader is None:
-            reader = self._readers[block.source] = LogReader(block.source, now=self._clock)
+    async def _new_reader(self, block: Block) -> LogReader:
+        """The reader of a log; its server is heard first, for its build."""
+        build = None
+        for server in self._servers.values():
+            if server.log == block.source:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout_at(self._first_until):
+                        await server.answered.wait()
+                build = server.build_at(block.source, block.offset)
+        reader = self._readers[block.source] = LogReader(block.source, now=self._clock, build=build)
+        return reader
+
+    def _block(self, block: Block, reader: LogReader) -> None:
         end = self._ends.get(block.source, 0)
         if block.offset != end:
             self.session.gap(block.source)
@@ -354,7 +238,9 @@ class Watch:
         self._waiting[block.source] = now
 
     def _notice(self, notice: Notice) -> None:
-        self._take(list(_problems(notice)))
+        server, state = self._servers.get(notice.source), _STATES.get(notice.kind)
+        if server is None:
+            self._take(list(problems_of(notice)))
         if notice.kind == "rotated":
             # The old file was read to its end: the same server goes on in the new one.
             self._shifts[notice.source] = self._shifts.get(notice.source, 0) + self._ends.pop(
@@ -366,10 +252,11 @@ class Watch:
             # What was there already is as old as the file, not as our reading of it.
             with contextlib.suppress(OSError):
                 self.session.heard(notice.source, Path(notice.source).stat().st_mtime)
-        server = self._servers.get(notice.source)
         if server is not None:
+            server.answered.set()
+            if state in ("waiting", "failed"):
+                self.session.lost(server.name)
             self._words[notice.source] = notice.text
-        state = _STATES.get(notice.kind)
         if state is not None and (server is None or server.log is None):
             self.session.open(notice.source, state, notice.text)
         if self._on_notice is not None and notice.text:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from tui.feeds.protocol import FeedError
 from tui.formats.events import Event, Request, harmless
 from tui.formats.recording import Entry, Gap
-from tui.pipeline import read_events, read_incumbent
 from tui.recorder import is_recording, read_recording
 from tui.session.session import Policy, Session
+from tui.whole import read_events, read_incumbent
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable

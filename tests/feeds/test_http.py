@@ -35,6 +35,7 @@ HEALTH = {
     "drafter_default": "mtp",
     "drafters_available": ["mtp"],
 }
+CACHE = {"entries": 3, "pool": {"positions": 262144, "usage_ratio": 0.25, "busy_regions": 1}}
 LOADING = Page({"error": {"code": 503, "message": "Loading model", "type": "unavailable_error"}}, 503)
 BUSY = [{"id": 0, "is_processing": True, "id_task": 3, "next_token": [{"n_decoded": 9}]}]
 
@@ -114,7 +115,7 @@ async def test_llamacpp_is_recognised_and_asked_in_order() -> None:
     assert first.metrics == llamacpp(9, 1, running=1)
     assert first.slots == BUSY
     assert second.time - first.time == PACE_S
-    assert [kind for kind, _ in notices(items)] == ["waiting", "opened", "caught_up"]
+    assert [kind for kind, _ in notices(items)] == ["opened", "caught_up"]
 
 
 async def test_slots_are_left_alone_while_nothing_is_generated() -> None:
@@ -181,8 +182,8 @@ async def test_a_loading_server_is_awaited() -> None:
     with serving(llama()) as pages:
         pages.pages["/health"] = lambda: answers.pop(0) if answers else OK
         items = await items_of(feed_of(pages), after_samples(1))
-    assert [kind for kind, _ in notices(items)] == ["waiting", "waiting"]
-    assert "Loading model" in notices(items)[1][1]
+    assert [kind for kind, _ in notices(items)] == ["waiting"]
+    assert "Loading model" in notices(items)[0][1]
 
 
 async def test_a_refusal_is_told_once_and_tried_again_ever_more_rarely() -> None:
@@ -190,8 +191,8 @@ async def test_a_refusal_is_told_once_and_tried_again_ever_more_rarely() -> None
         pass
     clock = Sleeps(most=7)
     items = await items_of(feed_of(gone, clock), never)
-    assert [kind for kind, _ in notices(items)] == ["waiting", "waiting"]
-    assert "cannot be reached" in notices(items)[1][1]
+    assert [kind for kind, _ in notices(items)] == ["waiting"]
+    assert "cannot be reached" in notices(items)[0][1]
     assert clock.slept == [1.0, 2.0, 4.0, 8.0, 16.0, LONGEST_WAIT_S, LONGEST_WAIT_S]
 
 
@@ -251,7 +252,7 @@ async def test_redirects_in_a_circle_end() -> None:
     with serving(llama(health=Page(status=307, headers={"Location": "/health"}))) as pages:
         items = await items_of(feed_of(pages, Sleeps(most=0)), never)
     assert pages.count("/health") == 4
-    assert [kind for kind, _ in notices(items)] == ["waiting", "waiting"]
+    assert [kind for kind, _ in notices(items)] == ["waiting"]
 
 
 async def test_an_answer_without_end_is_not_read() -> None:
@@ -298,27 +299,101 @@ async def test_slots_are_asked_for_the_drafters_until_they_tell_them() -> None:
     assert [sample.slots for sample in samples(items)] == [idle, told, None, None, None, None]
 
 
-async def test_halogen_is_recognised_and_its_health_asked_rarely() -> None:
-    pages = Pages({"/health": Page(HEALTH), "/metrics": Page(halogen(5, 1000, 20.0))})
+def gaps_s(pages: Pages, path: str) -> list[float]:
+    """Seconds between askings for a path, by the looks between them: each asks for /metrics once."""
+    looks, asked = 0, []
+    for each in pages.asked:
+        looks += each == "/metrics"
+        asked += [looks * PACE_S] if each == path else []
+    return [after - before for before, after in itertools.pairwise(asked)]
+
+
+async def test_what_halogens_engine_has_to_answer_is_asked_seldom() -> None:
+    pages = Pages({"/health": Page(HEALTH), "/metrics": Page(halogen(5, 1000, 20.0)), "/cache": Page(CACHE)})
     with serving(pages):
-        items = await items_of(feed_of(pages), after_samples(20))
-    assert pages.asked[:3] == ["/health", "/metrics", "/metrics"]
-    assert pages.count("/health") == 1
+        items = await items_of(feed_of(pages), after_samples(50))
+    assert pages.asked[:4] == ["/health", "/metrics", "/cache", "/metrics"]
+    assert len(gaps_s(pages, "/health")) > 10
+    assert min(gaps_s(pages, "/health")[1:]) >= 5.0
+    assert len(gaps_s(pages, "/cache")) > 2
+    assert min(gaps_s(pages, "/cache")) >= 30.0
     assert {sample.engine for sample in samples(items)} == {"halogen"}
-    assert samples(items)[0].about == HEALTH
+    assert (samples(items)[0].about, samples(items)[0].cache) == (HEALTH, CACHE)
 
 
 async def test_halogen_whose_engine_is_silent_is_polled_and_asked_again_no_faster_than_5_s() -> None:
     silent = Page({"error": {"message": "no PONG", "code": "engine_unresponsive"}}, 503)
     answers = [silent, silent, silent]
-    pages = Pages({"/metrics": Page(halogen(5, 1000, 20.0))})
+    pages = Pages({"/metrics": Page(halogen(5, 1000, 20.0)), "/cache": Page(CACHE)})
     pages.pages["/health"] = lambda: answers.pop(0) if answers else Page(HEALTH)
     with serving(pages):
         items = await items_of(feed_of(pages), after_samples(16))
-    asked = [place for place, path in enumerate(pages.asked) if path == "/health"]
-    assert len(asked) == 4
-    assert min(after - before for before, after in itertools.pairwise(asked)) * PACE_S >= 5.0
+    assert min(gaps_s(pages, "/health")[1:]) >= 5.0
+    assert (
+        pages.asked.index("/cache")
+        > [place for place, path in enumerate(pages.asked) if path == "/health"][2]
+    )
+    assert [said for said in notices(items) if said[0] == "caught_up"] == [
+        ("caught_up", f"{pages.address}: its engine does not answer: a long prefill, or it hangs"),
+        ("caught_up", ""),
+    ]
+    assert {sample.metrics for sample in samples(items)} == {halogen(5, 1000, 20.0)}
     assert samples(items)[-1].about == HEALTH
+
+
+async def test_a_halogen_that_fails_is_given_the_same_rest() -> None:
+    pages = Pages({"/health": Page(HEALTH), "/metrics": Page("", 502)})
+    sleeps = Sleeps(most=4)
+    with serving(pages):
+        await items_of(feed_of(pages, sleeps), never)
+    assert sleeps.slept == [5.0, 5.0, 5.0, 8.0]
+
+
+@pytest.mark.parametrize("answer", [Page("busy", 503), Page("", 500), Page("", 404), Page("[1]"), None])
+async def test_a_cache_that_is_not_told_is_unknown(answer: Page | None) -> None:
+    pages = Pages({"/health": Page(HEALTH), "/metrics": Page(halogen(5, 1000, 20.0))})
+    answers = [Page(CACHE)]
+    pages.pages["/cache"] = lambda: answers.pop(0) if answers else answer
+    with serving(pages):
+        items = await items_of(feed_of(pages), after_samples(20))
+    assert [sample.cache for sample in samples(items)][:2] == [CACHE, CACHE]
+    assert samples(items)[-1].cache == {}
+    assert {sample.metrics for sample in samples(items)} == {halogen(5, 1000, 20.0)}
+
+
+async def test_another_halogen_process_has_to_tell_its_own_version() -> None:
+    texts = [halogen(5, 1000, 20.0), halogen(1, 10, 0.5)]
+    pages = Pages({"/health": Page(HEALTH), "/cache": Page(CACHE)})
+    pages.pages["/metrics"] = lambda: Page(texts.pop(0) if len(texts) > 1 else texts[0])
+    with serving(pages):
+        items = await items_of(feed_of(pages), after_samples(5))
+    assert [sample.about for sample in samples(items)][:2] == [HEALTH, {}]
+    assert samples(items)[-1].about == HEALTH
+
+
+@pytest.mark.parametrize(
+    ("health", "words"),
+    [
+        ({"version": {"api": "0.17.4", "engine": "0.17.3", "match": False}}, "different versions"),
+        (
+            {"version": {"api": "0.17.4", "match": True}, "capability_probe": "failed"},
+            "capability probe failed",
+        ),
+        (
+            {"version": {"api": "0.17.4", "match": True}, "drafter_weights_loaded": False},
+            "weights are not loaded",
+        ),
+        ({"drafter_weights_loaded": False, "version": None}, ""),
+    ],
+)
+async def test_what_halogen_says_is_wrong_with_it_is_told(health: dict[str, Any], words: str) -> None:
+    pages = Pages({"/health": Page({**HEALTH, **health}), "/metrics": Page(halogen(5, 1000, 20.0))})
+    with serving(pages):
+        items = await items_of(feed_of(pages), after_notices(2))
+    said = notices(items)[-1]
+    assert said[0] == "caught_up"
+    assert words in said[1]
+    assert bool(said[1]) == bool(words)
 
 
 async def test_halogen_without_metrics_is_told() -> None:
@@ -369,7 +444,7 @@ async def test_a_routers_loaded_children_are_streams_and_no_other_is_asked() -> 
 async def test_a_router_without_a_loaded_model_is_told() -> None:
     pages = Pages({"/health": OK, "/props": Page({"role": "router"}), "/v1/models": Page({"data": []})})
     with serving(pages):
-        items = await items_of(feed_of(pages), after_notices(3))
+        items = await items_of(feed_of(pages), after_notices(2))
     assert "none is loaded by asking" in notices(items)[-1][1]
 
 
@@ -388,7 +463,7 @@ async def test_a_busy_server_may_miss_some_looks() -> None:
         items = await items_of(HttpFeed("http://127.0.0.1:1", clock=clock, sleep=clock.sleep), never)
     assert asked[:5] == ["/health", "/props", "/metrics", "/metrics", "/metrics"]
     assert clock.slept[: MISSES - 1] == [PACE_S] * (MISSES - 1)
-    assert [kind for kind, _ in notices(items)] == ["waiting", "waiting"]
+    assert [kind for kind, _ in notices(items)] == ["waiting"]
     assert "in time" in notices(items)[-1][1]
 
 

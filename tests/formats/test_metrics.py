@@ -170,6 +170,71 @@ def test_halogen_versions_that_miscount_have_no_drafted_tokens(version: str | No
     assert interval.drafted == (600 if counts else None)
 
 
+@pytest.mark.parametrize(
+    ("says", "drafters"),
+    [
+        ({"drafter_weights_loaded": True}, ("mtp",)),
+        ({"drafter_default": "serial"}, ()),
+        ({"drafter_weights_loaded": False}, ()),
+        ({"drafter_weights_loaded": False, "version": None}, ("mtp",)),
+        ({"capability_probe": "failed"}, None),
+        ({"drafter_default": None}, None),
+    ],
+)
+def test_what_drafts_in_halogen_is_what_it_vouches_for(
+    says: dict[str, Any], drafters: tuple[str, ...] | None
+) -> None:
+    (start,) = starts(read_all([look(halogen(), 0, "halogen", about={**HEALTH, **says})]))
+    assert start.spec_types == drafters
+
+
+def loads(looks: Iterable[Sample]) -> list[tuple[int | None, int | None, float | None]]:
+    events = [event for event in read_all(looks) if isinstance(event, Interval)]
+    return [(event.running, event.queued, event.kv_usage) for event in events]
+
+
+def test_load_is_told_when_it_changes() -> None:
+    looks = [look(llamacpp(running=n), 2.0 * at) for at, n in enumerate((0, 2, 2, 1))]
+    assert loads(looks) == [(0, 0, None), (2, 0, None), (1, 0, None)]
+
+
+def test_halogens_pool_is_as_its_cache_says_while_that_is_fresh() -> None:
+    pool = {"pool": {"positions": 262144, "usage_ratio": 0.2512, "busy_regions": 1}}
+    caches: list[dict[str, Any]] = [
+        {},
+        pool,
+        {**pool, "stale_s": 12.5},
+        {"pool": {"usage_ratio": 7}},
+        {"pool": 3},
+    ]
+    looks = [look(halogen(running=1), 2.0 * at, "halogen", cache=cache) for at, cache in enumerate(caches)]
+    assert loads(looks) == [(1, 0, None), (1, 0, 0.25), (1, 0, None)]
+
+
+def test_a_halogen_without_metrics_tells_its_load_itself() -> None:
+    about = {"version": {"api": "0.7.2"}, "in_flight": 2, "queued": 1, "busy": True}
+    assert loads([look(None, 0, "halogen", about=about)]) == [(2, 1, None)]
+
+
+def test_of_several_vllm_engines_the_fullest_cache_counts() -> None:
+    rows = ["vllm:generation_tokens_total 0"]
+    rows += [f'vllm:num_requests_running{{engine="{e}"}} {e + 1}.0' for e in (0, 1)]
+    rows += [f'vllm:num_requests_waiting{{engine="{e}"}} {4 * e}.0' for e in (0, 1)]
+    rows += [f'vllm:kv_cache_usage_perc{{engine="{e}"}} {0.25 + e / 2}' for e in (0, 1)]
+    assert loads([look("\n".join(rows), engine=None)]) == [(3, 4, 0.75)]
+
+
+def test_sglangs_load_and_no_mean_of_means() -> None:
+    rows = ["sglang:generation_tokens_total 500", "sglang:num_running_reqs 2", "sglang:num_queue_reqs 3"]
+    rows += ["sglang:token_usage 0.07"]
+    rows += [
+        f'sglang:spec_accept_length{{dp_rank="{rank}"}} {length}' for rank, length in enumerate((2.5, 3.1))
+    ]
+    (interval,) = intervals(read_all([look("\n".join(rows), engine=None)]))
+    assert (interval.running, interval.queued, interval.kv_usage) == (2, 3, 0.07)
+    assert interval.mean_accepted_length is None
+
+
 def test_halogens_long_seconds_wait_too() -> None:
     looks = [
         look(halogen(requests=n, tokens=10**7 + 100 * n, seconds=123_456 + 2 * n), 2.0 * n, "halogen")

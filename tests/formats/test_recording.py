@@ -93,6 +93,8 @@ FULL: tuple[Event, ...] = (
         rate_tok_s=25.05,
         requests=4,
         running=2,
+        queued=1,
+        kv_usage=0.25,
         doubt="idle for a part of its time",
     ),
     ServerStart(

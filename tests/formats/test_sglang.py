@@ -37,6 +37,7 @@ def test_a_decode_line_is_an_interval_without_counts() -> None:
         3,
     )
     assert (second.drafted, second.accepted, second.rounds, second.tokens, second.seconds) == (None,) * 5
+    assert (second.queued, second.kv_usage) == (0, 0.06)
     assert first.time == dt.datetime(2026, 3, 1, 8, 0, 0).timestamp()
     assert result.problems == []
 

@@ -81,6 +81,7 @@ def test_a_throughput_line_and_the_drafting_line_after_it_are_one_interval() -> 
     log = lines(THROUGHPUT_HEAD + THROUGHPUT, HEAD + DRAFTING)
     interval = read(log).interval
     assert (interval.rate_tok_s, interval.running, interval.drafted) == (52.4, 3, 600)
+    assert (interval.queued, interval.kv_usage) == (1, 0.042)
     assert (interval.tokens, interval.requests, interval.doubt) == (None, None, None)
 
 

@@ -7,7 +7,7 @@ from tests.snapshots import FAIL, INCUMBENT, NO_STEPS, arm, no_incumbent, source
 from tui.model.comparison import Judged
 from tui.model.figures import Figure
 from tui.render import headline
-from tui.session.snapshot import View
+from tui.session.snapshot import Load, View
 
 
 def first(shown: View, width: int = 80, paused: int | None = None) -> str:
@@ -114,6 +114,21 @@ def test_the_source_line_says_who_speaks() -> None:
     line = third(view())
     assert line.startswith("canary.log  llama.cpp b11434  draft-simple K=4")
     assert line.rstrip().endswith("27 req  2s")
+
+
+@pytest.mark.parametrize(
+    ("load", "width", "shown", "hidden"),
+    [
+        (Load(2, 0, 0.25), 120, "2 running  KV 25 %", "queued"),
+        (Load(2, 3, 0.25), 80, "2 running  3 queued", "KV"),
+        (Load(0, 0, 0.95), 80, "KV 95 %", "running"),
+        (Load(), 120, "req", "running"),
+    ],
+)
+def test_what_the_server_is_busy_with_is_said(load: Load, width: int, shown: str, hidden: str) -> None:
+    line = third(view(source=replace(source(), load=load)), width)
+    assert shown in line
+    assert hidden not in line
 
 
 def test_a_long_name_gives_way_to_the_badges() -> None:

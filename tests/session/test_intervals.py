@@ -69,7 +69,7 @@ def test_counters_alone_fill_what_they_can_and_say_why_not_elsewhere() -> None:
         assert figure.note
     view = one_view(session)
     assert view.source.unnumbered
-    assert (view.source.build, view.source.running) == ("b11000", 1)
+    assert (view.source.build, view.source.load.running) == ("b11000", 1)
     assert view.what_if is not None
 
 

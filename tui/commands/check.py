@@ -69,8 +69,9 @@ def command(
             " --incumbent drafter:NAME"
         )
     from tui.commands.failures import failures
-    from tui.pipeline import Watch, read_session
+    from tui.pipeline import Watch
     from tui.settings import policy_of
+    from tui.whole import read_session
 
     with failures():
         policy = policy_of(settings)

@@ -38,7 +38,7 @@ def _print_whole(sources: tuple[str, ...]) -> None:
     import sys
 
     from tui.formats.events import Event
-    from tui.pipeline import paths_of, read_whole
+    from tui.whole import paths_of, read_whole
 
     # Events hold no cycles and are let go of one by one: looking for garbage is a tenth of the time.
     gc.disable()

@@ -50,8 +50,8 @@ def command(sources: tuple[str, ...], preflight: bool, form: str, as_json: bool,
     "notes" why one is null. Its schema is report.schema.json in the package tui.render.
     """
     from tui.commands.failures import failures
-    from tui.pipeline import read_session
     from tui.settings import policy_of
+    from tui.whole import read_session
 
     with failures():
         policy = policy_of(settings)
@@ -78,8 +78,8 @@ def choice_of(settings: dict[str, Any], policy: Policy) -> Choice | None:
         click.BadParameter: the words make no sense.
         FeedError, ValueError: its log cannot be read, or holds nothing.
     """
-    from tui.pipeline import read_incumbent
     from tui.session.incumbent import parse_incumbent
+    from tui.whole import read_incumbent
 
     text = settings["incumbent"]
     if text is None:

@@ -24,9 +24,9 @@ def command(sources: tuple[str, ...], **settings: Any) -> None:
     from tui.commands.discovery import choose_sources
     from tui.commands.failures import failures
     from tui.commands.terminal import require_terminal, run_screen
-    from tui.feeds.sources import read_api_key
+    from tui.feeds.sources import STDIN, read_api_key
     from tui.feeds.stdin import take_over_stdin
-    from tui.pipeline import STDIN, Watch
+    from tui.pipeline import Watch
     from tui.recorder import Recorder
     from tui.settings import policy_of
 

@@ -61,7 +61,6 @@ class HttpFeed:
     async def read(self) -> AsyncGenerator[Sample | Notice, None]:
         """Yield samples and notices; ends only where asking again is of no use."""
         tries, told = 0, ""
-        yield self._notice("waiting", "is asked what it is")
         try:
             while True:
                 try:
@@ -77,7 +76,8 @@ class HttpFeed:
                     if str(trouble) != told:
                         told = str(trouble)
                         yield self._notice("waiting", told)
-                    await self._sleep(min(LONGEST_WAIT_S, 2.0**tries) * (0.5 + self._jitter() / 2))
+                    wait_s = min(LONGEST_WAIT_S, 2.0**tries) * (0.5 + self._jitter() / 2)
+                    await self._sleep(max(wait_s, self._asker.rest_s))
                     tries = min(tries + 1, 10)
         finally:
             await self._connection.close()

@@ -1,15 +1,14 @@
 """What may be asked of each kind of server, and in which order.
 
 Nothing is asked that wakes a sleeping model or loads one. llama.cpp: /health, /props, /metrics, /slots; of a
-router only its loaded children, each with autoload=false. halogen: /health, which pings its engine, then
-/metrics; /cache says nothing of drafting and costs the engine an answer, so it is left alone. vLLM, SGLang:
-/metrics.
+router only its loaded children, each with autoload=false. halogen: /health, then /metrics; /health again and
+/cache seldom, since its engine has to answer them. vLLM, SGLang: /metrics.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import httpx
@@ -19,11 +18,14 @@ from tui.formats.events import Engine, harmless
 from tui.formats.sample import Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 HEALTH_PATIENCE = httpx.Timeout(35.0, connect=5.0)
 """halogen's /health waits up to 30 s for its engine."""
+CACHE_PATIENCE = httpx.Timeout(15.0, connect=5.0)
+"""Its /cache up to 10 s."""
 HEALTH_PACE_S = 5.0
+CACHE_PACE_S = 30.0
 SCRAPE_WAKES_UNTIL = 10518
 """Last llama.cpp build whose sleeping model is woken by /metrics."""
 
@@ -32,8 +34,13 @@ SLOTS_OFF = "/slots is off: start llama-server with --slots to see generations i
 ASLEEP = "its model sleeps and is not asked, which would wake it"
 NONE_LOADED = "a router without a loaded model; none is loaded by asking"
 NO_HALOGEN_METRICS = "it has no /metrics (halogen has, from 0.8.0 on); its log tells more"
+ENGINE_SILENT = "its engine does not answer: a long prefill, or it hangs"
+PROBE_FAILED = "its capability probe failed: what it says of its drafters may be wrong"
+NO_WEIGHTS = "its drafter's weights are not loaded"
+VERSIONS_DIFFER = "its API and its engine are of different versions"
 UNKNOWN = "it is none of llama.cpp, halogen, vLLM and SGLang, or has no /metrics"
 
+_HALOGEN_REQUESTS = re.compile(r"^halogen:requests_total (\d{1,15})$", re.MULTILINE)
 _PROCESSING = re.compile(r"^llamacpp:requests_processing (\S+)", re.MULTILINE)
 _ENGINES: dict[str, Engine] = {
     "halogen": "halogen",
@@ -69,13 +76,18 @@ class Server(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Asker:
-    """Who asks: the connection, the name that samples carry, and the clock (seconds since the epoch)."""
+    """Who asks: the connection, the name that samples carry, and the clock (seconds since the epoch).
+
+    Attributes:
+        engine_asked_at: when halogen's engine last had to answer /health; None where it never had to.
+    """
 
     connection: Connection
     source: str
     clock: Callable[[], float]
+    engine_asked_at: float | None = None
 
     def sample(self, engine: Engine, stream: str | None = None, **answers: Any) -> Sample:
         """A sample of now."""
@@ -94,6 +106,13 @@ class Asker:
             raise TroubleError(f"it is not ready: {answer.said}")
         return answer
 
+    @property
+    def rest_s(self) -> float:
+        """How long /health is not to be asked yet."""
+        if self.engine_asked_at is None:
+            return 0.0
+        return max(0.0, HEALTH_PACE_S - (self.clock() - self.engine_asked_at))
+
 
 async def recognise(asker: Asker) -> Server:
     """Find out what a server is.
@@ -103,7 +122,9 @@ async def recognise(asker: Asker) -> Server:
     """
     health = await asker.get("/health", patience=HEALTH_PATIENCE)
     if _is_halogen(health):
-        return _Halogen(asker, health.table, asker.clock())
+        asker.engine_asked_at = asker.clock()
+        answers = health.status == httpx.codes.OK
+        return _Halogen(asker, health.table if answers else {}, silent=not answers)
     props = await asker.get("/props")
     if props.table.get("role") == "router":
         return _Router(asker)
@@ -117,7 +138,7 @@ async def recognise(asker: Asker) -> Server:
     if engine == "llama.cpp":
         return _Llama(asker)
     if engine == "halogen":
-        return _Halogen(asker, {}, asker.clock())
+        return _Halogen(asker)
     return _Other(asker, engine, await _model_and_version(asker))
 
 
@@ -251,23 +272,74 @@ def _loaded(row: Any) -> tuple[str, tuple[str, ...]] | None:
 
 @dataclass(slots=True)
 class _Halogen:
-    """halogen: counters always, and what it is until that is known."""
+    """halogen: counters always; what it is and how full it is now and then.
+
+    Attributes:
+        about: its /health. cache: its /cache; empty while that is not known.
+        silent: its engine did not answer when it was asked last.
+    """
 
     asker: Asker
-    about: Mapping[str, Any]
-    _asked_at: float
+    about: Mapping[str, Any] = field(default_factory=dict)
+    silent: bool = False
+    cache: Mapping[str, Any] = field(default_factory=dict)
+    _cache_at: float | None = None
+    _requests: int = 0
 
     async def look(self) -> Look:
-        """Its counters; /health again while the engine has not told its version."""
-        if "version" not in self.about and self.asker.clock() - self._asked_at >= HEALTH_PACE_S:
-            self.about = (await self.asker.get("/health", patience=HEALTH_PATIENCE)).table
-            self._asked_at = self.asker.clock()
+        """Its counters, with what its engine has to answer when that is due."""
         metrics = await self.asker.get("/metrics")
+        counted = metrics.text if metrics.status == httpx.codes.OK else None
+        sample = self.asker.sample("halogen", metrics=counted)
+        self._forget_another(metrics)
+        note = await self._ask_engine()
+        sample = replace(sample, about=self.about, cache=self.cache)
         if metrics.status == httpx.codes.NOT_FOUND:
-            return Look((self.asker.sample("halogen", about=self.about),), trouble=NO_HALOGEN_METRICS)
-        if metrics.status != httpx.codes.OK:
+            return Look((sample,), trouble=NO_HALOGEN_METRICS)
+        if counted is None:
             raise TroubleError(metrics.said)
-        return Look((self.asker.sample("halogen", about=self.about, metrics=metrics.text),))
+        return Look((sample,), note=note)
+
+    def _forget_another(self, metrics: Answer) -> None:
+        """What another process said of itself, another version maybe, does not hold for this one."""
+        found = _HALOGEN_REQUESTS.search(metrics.text)
+        requests = int(found[1]) if found else self._requests
+        if requests < self._requests:
+            self.about, self.cache, self._cache_at = {}, {}, None
+        self._requests = requests
+
+    async def _ask_engine(self) -> str:
+        """/health and /cache, each if it is due; what is wrong by them, in words."""
+        if self.asker.rest_s == 0:
+            health = await self._answer("/health", HEALTH_PATIENCE)
+            self.asker.engine_asked_at = self.asker.clock()
+            self.silent = health is None
+            self.about = health or self.about
+        now = self.asker.clock()
+        if not self.silent and (self._cache_at is None or now - self._cache_at >= CACHE_PACE_S):
+            self.cache = await self._answer("/cache", CACHE_PATIENCE) or {}
+            self._cache_at = now
+        return ENGINE_SILENT if self.silent else "; ".join(_warnings(self.about))
+
+    async def _answer(self, path: str, patience: httpx.Timeout) -> Mapping[str, Any] | None:
+        """What the engine says; None where it stays silent, as during a long prefill."""
+        try:
+            answer = await self.asker.connection.get(path, patience=patience)
+        except TroubleError:
+            return None
+        if answer.status in (httpx.codes.SERVICE_UNAVAILABLE, httpx.codes.INTERNAL_SERVER_ERROR):
+            return None
+        return answer.table
+
+
+def _warnings(health: Mapping[str, Any]) -> Iterator[str]:
+    version = health.get("version")
+    if isinstance(version, dict) and version.get("match") is False:
+        yield VERSIONS_DIFFER
+    if health.get("capability_probe") == "failed":
+        yield PROBE_FAILED
+    elif health.get("drafter_weights_loaded") is False and version is not None:
+        yield NO_WEIGHTS
 
 
 @dataclass(frozen=True, slots=True)

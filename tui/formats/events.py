@@ -165,7 +165,8 @@ class Interval(Event):
         mean_accepted_length: as printed.
         acceptance_ratio: where the counts behind it are not printed.
         rate_tok_s: tokens generated a second, as printed, all requests together.
-        running: requests in flight at its end.
+        running, queued: requests in flight, and waiting, at its end.
+        kv_usage: share of the KV cache in use at its end, 0 to 1.
         doubt: why its rate, kept as printed, is not to be charted.
     """
 
@@ -181,6 +182,8 @@ class Interval(Event):
     rate_tok_s: float | None = None
     requests: int | None = None
     running: int | None = None
+    queued: int | None = None
+    kv_usage: float | None = None
     doubt: str | None = None
 
 

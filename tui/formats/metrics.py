@@ -25,6 +25,7 @@ class _Names:
     Attributes:
         rounded: whether whole numbers too are printed with six digits.
         mean: a gauge of the mean accepted length, where that is all there is.
+        kv_usage: gauges of the share of the KV cache in use, by the names that builds gave it.
     """
 
     tokens: str
@@ -35,8 +36,10 @@ class _Names:
     position: str | None
     requests: str | None
     running: str
+    queued: str
     rounded: bool = False
     mean: str | None = None
+    kv_usage: tuple[str, ...] = ()
 
 
 _NAMES: dict[Engine, _Names] = {
@@ -49,6 +52,7 @@ _NAMES: dict[Engine, _Names] = {
         position=None,
         requests="halogen:requests_total",
         running="llamacpp:requests_processing",
+        queued="llamacpp:requests_deferred",
     ),
     "llama.cpp": _Names(
         tokens="llamacpp:tokens_predicted_total",
@@ -59,7 +63,9 @@ _NAMES: dict[Engine, _Names] = {
         position="llamacpp:spec_decode_num_accepted_tokens_per_pos_total",
         requests=None,
         running="llamacpp:requests_processing",
+        queued="llamacpp:requests_deferred",
         rounded=True,
+        kv_usage=("llamacpp:kv_cache_usage_ratio",),
     ),
     "vLLM": _Names(
         tokens="vllm:generation_tokens_total",
@@ -70,6 +76,8 @@ _NAMES: dict[Engine, _Names] = {
         position="vllm:spec_decode_num_accepted_tokens_per_pos_total",
         requests="vllm:request_success_total",
         running="vllm:num_requests_running",
+        queued="vllm:num_requests_waiting",
+        kv_usage=("vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc"),
     ),
     "SGLang": _Names(
         tokens="sglang:generation_tokens_total",
@@ -80,7 +88,9 @@ _NAMES: dict[Engine, _Names] = {
         position=None,
         requests="sglang:num_requests_total",
         running="sglang:num_running_reqs",
+        queued="sglang:num_queue_reqs",
         mean="sglang:spec_accept_length",
+        kv_usage=("sglang:token_usage",),
     ),
 }
 _PREFIXES: tuple[tuple[str, Engine], ...] = (
@@ -100,8 +110,8 @@ class Count(NamedTuple):
 
 Counters = dict[str, Count]
 """By what they count: tokens, seconds, drafted, accepted, rounds, requests, and "0", "1", ... for the rounds
-whose first drafts were accepted up to that position; and the gauges running and mean."""
-GAUGES = ("running", "mean")
+whose first drafts were accepted up to that position; and the gauges running, queued, mean and kv_usage."""
+GAUGES = ("running", "queued", "mean", "kv_usage")
 
 
 def engine_of(text: str) -> Engine | None:
@@ -116,6 +126,8 @@ def engine_of(text: str) -> Engine | None:
 def read_counters(text: str, engine: Engine) -> Counters:
     """The counters that matter, label values summed.
 
+    Of several engines' shares of the KV cache the largest is kept, of their mean lengths none.
+
     Args:
         text: the body of /metrics; llama.cpp b7090 to b7190 sent it as one JSON string.
         engine: whose.
@@ -126,23 +138,28 @@ def read_counters(text: str, engine: Engine) -> Counters:
     names = _NAMES[engine]
     fields = {
         getattr(names, name): name
-        for name in ("tokens", "seconds", "drafted", "accepted", "rounds", "requests", "running", "mean")
+        for name in ("tokens", "seconds", "drafted", "accepted", "rounds", "requests", *GAUGES[:3])
         if getattr(names, name)
     }
+    fields |= dict.fromkeys(names.kv_usage, "kv_usage")
     wanted = (*fields, names.position) if names.position else tuple(fields)
     lines = [line for line in _body(text).splitlines() if line.startswith(wanted)]
-    found: dict[str, float] = {}
+    found: dict[str, list[float]] = {}
     for family in text_string_to_metric_families("\n".join(lines) + "\n"):
         for sample in family.samples:
             place = sample.labels.get("position", "") if sample.name == names.position else ""
             name = place if place.isdecimal() else fields.get(sample.name)
             if name and math.isfinite(sample.value):
-                found[name] = found.get(name, 0.0) + sample.value
+                found.setdefault(name, []).append(sample.value)
     if "tokens" not in found:
         raise ValueError(f"no {names.tokens} in it")
-    if found.get("mean", 1.0) < 1:
-        del found["mean"]  # nothing was drafted
-    return {name: Count(value, _quantum(name, value, names)) for name, value in found.items()}
+    counts: Counters = {}
+    for name, values in found.items():
+        if name == "mean" and (len(set(values)) > 1 or values[0] < 1):
+            continue  # several engines' weights are not known; below 1 nothing was drafted
+        value = max(values) if name in ("mean", "kv_usage") else sum(values)
+        counts[name] = Count(value, _quantum(name, value, names))
+    return counts
 
 
 def _body(text: str) -> str:

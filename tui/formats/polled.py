@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from tui.formats.events import Engine, Event, Interval, Progress, ServerStart
 from tui.formats.metrics import GAUGES, Counters, engine_of, read_counters
@@ -25,6 +25,14 @@ MISCOUNTED = ((0, 14, 0), (0, 15, 3))
 """First and last halogen version that counts one drafted token where it made two (fixed in 0.16.0)."""
 
 
+class _Load(NamedTuple):
+    """What a server is busy with, as fields of an interval."""
+
+    running: int | None
+    queued: int | None
+    kv_usage: float | None
+
+
 @dataclass(slots=True)
 class PolledServer:
     """Reads the samples of one server, or of one child of a router.
@@ -40,7 +48,7 @@ class PolledServer:
     _counters: Counters = field(default_factory=dict)
     _process: str | None = None
     _moved_at: float | None = None
-    _running: int | None = None
+    _load: _Load | None = None
     _restarted: bool = False
     _told: ServerStart | None = None
     _slots: dict[int, tuple[int, float, int]] = field(default_factory=dict)
@@ -73,13 +81,13 @@ class PolledServer:
             out += self._facts(sample, engine)
         if moved and self._moved_at is None:
             self._moved_at = sample.time
-        running = _whole(counters, {}, "running")
+        load = _load(sample, engine, counters)
         if moved and (self._is_precise() or sample.time - (self._moved_at or 0) >= PATIENCE_S):
             out.append(self._interval(sample, engine, counters))
             self._base, self._moved_at = counters, None
-        elif running != self._running:
-            out.append(self._event(Interval, sample, engine, running=running))
-        self._running = running
+        elif load != self._load:
+            out.append(self._event(Interval, sample, engine, **load._asdict()))
+        self._load = load
         return out + self._progress(sample, engine)
 
     def flush(self) -> list[Event]:
@@ -126,7 +134,7 @@ class PolledServer:
             accepted_per_position=tuple(count / rounds for count in reached) if rounds and reached else None,
             mean_accepted_length=counters["mean"].value if "mean" in counters else None,
             requests=_whole(counters, self._base, "requests"),
-            running=_whole(counters, {}, "running"),
+            **_load(sample, engine, counters)._asdict(),
         )
 
     def _facts(self, sample: Sample, engine: Engine) -> list[Event]:
@@ -180,6 +188,24 @@ def _whole(counters: Counters, base: Counters, name: str) -> int | None:
     return round(_difference(counters, base, name)) if name in counters else None
 
 
+def _load(sample: Sample, engine: Engine, counters: Counters) -> _Load:
+    running, queued = _whole(counters, {}, "running"), _whole(counters, {}, "queued")
+    used = counters["kv_usage"].value if "kv_usage" in counters else None
+    if engine == "halogen":
+        if sample.metrics is None:
+            running, queued = _number(sample.about.get("in_flight")), _number(sample.about.get("queued"))
+        pool = sample.cache.get("pool")
+        # Of its /metrics' gauge only the last finished request is told.
+        used = pool.get("usage_ratio") if isinstance(pool, dict) and not sample.cache.get("stale_s") else None
+    if not isinstance(used, int | float) or not 0 <= used <= 1:
+        used = None
+    return _Load(running, queued, None if used is None else round(used, 2))
+
+
+def _number(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
 def _busy(sample: Sample) -> Iterable[tuple[int, tuple[int, float, int]]]:
     """Slots that generate: task, moment and tokens so far, in every build's spelling."""
     for slot in sample.slots or ():
@@ -205,6 +231,19 @@ def _rate(before: tuple[int, float, int] | None, now: tuple[int, float, int]) ->
     return (now[2] - before[2]) / (now[1] - before[1])
 
 
+def build_of(sample: Sample) -> str | None:
+    """The build or version that a server says it is, as its log would say it."""
+    return _llama_build(sample.about) if sample.engine == "llama.cpp" else halogen_version(sample.about)
+
+
+def _llama_build(about: Mapping[str, Any]) -> str | None:
+    build = _text(about.get("build_info"))
+    if build and (numbered := re.match(r"b(\d+)-", build)):
+        # A shallow clone's number says nothing.
+        return f"b{numbered[1]}" if int(numbered[1]) >= 1000 else None
+    return build
+
+
 def halogen_version(about: Mapping[str, Any]) -> str | None:
     """The version that halogen's /health tells (0.5.8 and later)."""
     version = about.get("version")
@@ -224,22 +263,30 @@ def _about(sample: Sample, engine: Engine, counters: Counters) -> dict[str, Any]
     """What a server says of itself, as fields of its start; None where it does not."""
     about = sample.about
     if engine == "halogen":
-        drafter = _text(about.get("drafter_default"))
-        types = None if drafter is None else (drafter,)
-        return {"build": halogen_version(about), "model": _text(about.get("model")), "spec_types": types}
+        return {
+            "build": halogen_version(about),
+            "model": _text(about.get("model")),
+            "spec_types": _halogen_drafters(about),
+        }
     if engine != "llama.cpp":
         return {"build": _text(about.get("version")), "model": _text(about.get("model"))}
-    build = _text(about.get("build_info"))
-    if build and (numbered := re.match(r"b(\d+)-", build)):
-        # As the log has it. A shallow clone's number says nothing.
-        build = f"b{numbered[1]}" if int(numbered[1]) >= 1000 else None
     return {
-        "build": build,
+        "build": _llama_build(about),
         "model": _text(about.get("model_path")) or _text(about.get("model_alias")),
         "draft_model": _option(sample.args, "-md", "--model-draft", "--spec-draft-model"),
         "spec_types": _spec_types(sample),
         "depth": sum(name.isdecimal() for name in counters) or None,
     }
+
+
+def _halogen_drafters(about: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """What drafts where a request asks for nothing else; () where nothing does."""
+    drafter = _text(about.get("drafter_default"))
+    if drafter is None or about.get("capability_probe") == "failed":
+        return None  # what it says of its drafters then is no more than a default
+    # Before versions were told, its weights were said to be missing even where they were not.
+    missing = about.get("drafter_weights_loaded") is False and halogen_version(about) is not None
+    return () if drafter == "serial" or missing else (drafter,)
 
 
 def _spec_types(sample: Sample) -> tuple[str, ...] | None:

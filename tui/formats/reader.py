@@ -46,14 +46,16 @@ _DIALECTS: tuple[type[Dialect], ...] = (LlamaStream, HalogenStream, VllmStream, 
 class LogReader:
     """Reads one source. Never raises on any input; yields the same events however the lines are chunked."""
 
-    def __init__(self, source: str, now: Callable[[], float] = time.time) -> None:
+    def __init__(self, source: str, now: Callable[[], float] = time.time, build: str | None = None) -> None:
         """Start with nothing known.
 
         Args:
             source: name that every event carries.
             now: the present, seconds since the epoch; stamps without a year are the nearest past of it.
+            build: what the server says it is; it holds until the log tells of a start.
         """
         self._source = source
+        self._build = build
         self._unwrapper = Unwrapper(now)
         self._streams: dict[str | None, Dialect] = {}
         self._shapes: set[str] = set()
@@ -191,6 +193,8 @@ class LogReader:
             if len(self._streams) >= _MOST_STREAMS:
                 self._streams.clear()
             stream = self._streams[line.stream] = dialect(self._source, line.stream)
+            if self._build is not None and isinstance(stream, LlamaStream):
+                stream.told_build(self._build)
             if self._lead is None:
                 self._lead, self._mixed = stream, line.stream is not None
         return stream

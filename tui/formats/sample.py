@@ -22,6 +22,7 @@ class Sample:
         engine: what the server is; None where only its metrics can tell.
         metrics: text of /metrics; None where it was not asked or is off.
         about: /props of llama.cpp, /health of halogen.
+        cache: /cache of halogen, as it answered last.
         slots: /slots of llama.cpp; None where it was not asked or is off.
         args: command line of a router's child.
         process: differs between one process of the server and the next; None where nothing tells them apart.
@@ -33,6 +34,7 @@ class Sample:
     engine: Engine | None
     metrics: str | None = None
     about: Mapping[str, Any] = field(default_factory=dict)
+    cache: Mapping[str, Any] = field(default_factory=dict)
     slots: Sequence[Mapping[str, Any]] | None = None
     args: tuple[str, ...] = ()
     process: str | None = None

@@ -7,7 +7,6 @@ import re
 from typing import TYPE_CHECKING
 
 from tui.formats.events import Event, Interval, ProblemKind, ServerStart
-from tui.formats.forms import number
 from tui.formats.keywords import ENGINES
 from tui.formats.prefixes import stamp_seconds
 from tui.formats.problems import problem
@@ -25,6 +24,7 @@ _ARGUMENT = re.compile(r"(?<=[(\s])(\w+)=(?:'([^']*)'|\"([^\"]*)\"|(\w+))(?=[,)]
 _RATE = "gen throughput (token/s)"
 _LAST = "#queue-req"
 _LENGTH = "accept len"
+_USAGE = "token usage"
 _TWO_DECIMALS = re.compile(r"\d{1,12}\.\d\d")
 _COUNT = re.compile(r"\d{1,12}")
 _MOST_RANKS = 1024
@@ -133,11 +133,14 @@ class SglangStream:
         if _LAST not in items or rate is None:
             self._problem(line, "renamed" if _LAST in items else "cut", out)
             return
-        read = [number(value) for value in (rate, length) if value and _TWO_DECIMALS.fullmatch(value)]
-        if len(read) != 1 + (length is not None) or not _COUNT.fullmatch(items["#running-req"]):
+        mean = _real(length)
+        if (
+            _real(rate) is None
+            or (length is not None and mean is None)
+            or not _COUNT.fullmatch(items["#running-req"])
+        ):
             self._problem(line, "renamed", out)
             return
-        mean = read[1] if length is not None else None
         if mean is not None and not 1 <= mean <= 1 + (self._depth or math.inf):
             self._problem(line, "impossible", out)
             mean = None
@@ -152,8 +155,10 @@ class SglangStream:
                 time=line.time,
                 mean_accepted_length=mean,
                 acceptance_ratio=self._ratio(mean),
-                rate_tok_s=read[0],
+                rate_tok_s=_real(rate),
                 running=int(items["#running-req"]),
+                queued=_count(items[_LAST]),
+                kv_usage=_real(items.get(_USAGE)),
                 doubt=_WAITED if waited else None,
             )
         )
@@ -177,6 +182,10 @@ def _items(text: str) -> dict[str, str]:
 
 def _count(text: str | None) -> int | None:
     return int(text) if text and _COUNT.fullmatch(text) else None
+
+
+def _real(text: str | None) -> float | None:
+    return float(text) if text and _TWO_DECIMALS.fullmatch(text) else None
 
 
 def _named(text: str | None) -> str | None:

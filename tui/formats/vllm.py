@@ -22,6 +22,8 @@ _ENGINE = re.compile(r"Engine \d{1,6}: ")
 _THROUGHPUT = Form(
     "Avg prompt throughput: {f} tokens/s, Avg generation throughput: {f} tokens/s, Running: {i} reqs"
 )
+_WAITING = re.compile(r", (?:Waiting|Pending): (\d{1,9}) reqs")
+_KV_USAGE = re.compile(r", (?:GPU )?KV cache usage: (\d{1,3}\.\d)%")
 _START = re.compile(
     r"Initializing an? (?:V\d )?LLM engine \(v([^)\s]{1,80})\) with config: (?:model='([^']*)')?"
 )
@@ -197,6 +199,7 @@ class VllmStream:
             return
         self._flush(out)
         running = int(found[3])
+        waiting, kv_usage = _WAITING.search(text, found.end()), _KV_USAGE.search(text, found.end())
         interval = Interval(
             source=self._source,
             stream=self._stream,
@@ -204,6 +207,8 @@ class VllmStream:
             time=line.time,
             rate_tok_s=number(found[2]),
             running=running,
+            queued=int(waiting[1]) if waiting else None,
+            kv_usage=round(float(kv_usage[1]) / 100, 3) if kv_usage else None,
             doubt=_IDLE if self._idle or not running else None,
         )
         self._idle = not running

@@ -51,6 +51,15 @@ def ranges(read: Read, size: int, *, requests: int = 200, limit: int = 64 << 20)
     return [(first, size)] if last >= start else [(first, last), (start, size)]
 
 
+def has_start(read: Read, begin: int, size: int) -> bool:
+    """Whether a server starts in a stretch of a log, from an offset to its end."""
+    return any(
+        data.find(mark, 0, length + len(mark) - 1) >= 0
+        for _, length, data in _backwards(read, size, begin)
+        for mark in (*_STARTS, *_FIRST_WORDS)
+    )
+
+
 def _window(read: Read, size: int, requests: int, floor: int) -> int:
     """Where the newest requests begin."""
     released: list[int] = []

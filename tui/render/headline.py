@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tui.render.glyphs import Glyphs
     from tui.render.scene import Scene
     from tui.render.text import Part
-    from tui.session.snapshot import ArmView, SourceState, View
+    from tui.session.snapshot import ArmView, Load, SourceState, View
 
 VERDICTS = {
     "PASS": ("pays", "$good bold reverse"),
@@ -28,6 +28,8 @@ VERDICTS = {
 """Each verdict in words, with its style."""
 _UNDECIDED = ("NO_DATA", "INCONCLUSIVE")
 _LONGEST = 400
+_WIDE = 100
+_NEARLY_FULL = 0.9
 
 
 def draw(scene: Scene, width: int, height: int) -> list[Content]:
@@ -201,8 +203,7 @@ def _source(scene: Scene, view: View, width: int) -> Content:
     for word, style in badges(source):
         right += [" ", (word, style)]
     problems = f"  {source.problems} problems" if source.problems else ""
-    if source.running:
-        right.append((f"  {source.running} running", "$muted"))
+    right += _load(source.load, width)
     right.append((f"  {source.requests}{'+' if source.unnumbered else ''} req", ""))
     right.append((problems, "$warn"))
     if source.state != "stale":
@@ -211,6 +212,19 @@ def _source(scene: Scene, view: View, width: int) -> Content:
     words = [word for word in (server, drafter, model) if word]
     left: list[Part] = [(name, "bold"), *((f"  {word}", "$muted") for word in words)]
     return split(width, glyphs, left, right)
+
+
+def _load(load: Load, width: int) -> list[Part]:
+    """What the server is busy with; how full its KV cache is where there is room, or little left of it."""
+    words: list[Part] = []
+    if load.running:
+        words.append((f"  {load.running} running", "$muted"))
+    if load.queued:
+        words.append((f"  {load.queued} queued", "$warn"))
+    used = load.kv_usage or 0.0
+    if used >= _NEARLY_FULL or (used and width >= _WIDE):
+        words.append((f"  KV {numbers.percent(used, 0)}", "$warn" if used >= _NEARLY_FULL else "$muted"))
+    return words
 
 
 def badges(source: SourceState) -> list[tuple[str, str]]:

@@ -9,11 +9,11 @@ from tui.formats.events import Event, Interval, Problem, Progress, Request, Serv
 from tui.model.comparison import Rules
 from tui.session.arms import PICTURED, Arm, ArmKey, Identity
 from tui.session.incumbent import Choice, EarlierArm, frozen
-from tui.session.snapshot import Snapshot, State, View
+from tui.session.snapshot import Load, Snapshot, State, View
 from tui.session.views import Row, SourceFacts, SourceView
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from tui.model.cost import Profile
     from tui.model.figures import DrafterClass
@@ -50,7 +50,7 @@ class _Server:
     started: bool = False
     restarts: int = 0
     restarted: bool = False
-    running: int | None = None
+    load: Load = Load()  # noqa: RUF009  # frozen
 
 
 @dataclass(slots=True)
@@ -102,6 +102,13 @@ class Session:
     def heard(self, name: str, now: float) -> None:
         """Bytes of the source arrived."""
         self._source(name).last_line_at = now
+
+    def lost(self, name: str) -> None:
+        """The source's server does not answer: what it is busy with is not known."""
+        source = self._source(name)
+        for server in source.servers.values():
+            server.load = Load()
+        source.changes += 1
 
     def gap(self, name: str) -> None:
         """Bytes of the source were left out: the first request seen next is not the first after its start."""
@@ -238,6 +245,7 @@ class Session:
         server.identity = identity
         server.engine = event.engine
         server.started = True
+        server.load = Load()
         server.warm_up_left = self.policy.warm_up
         for place in [place for place in source.in_flight if place[0] == event.stream]:
             del source.in_flight[place]
@@ -266,8 +274,10 @@ class Session:
     def _interval(self, source: _Source, event: Interval) -> None:
         server = self._server(source, event.stream)
         server.engine = server.engine or event.engine
+        load = Load(event.running, event.queued, event.kv_usage)
+        if load != Load():
+            server.load = load
         if event.running is not None:
-            server.running = event.running
             places = [place for place in source.in_flight if place[0] == event.stream]
             for place in places[: max(0, len(places) - event.running)]:
                 del source.in_flight[place]
@@ -310,13 +320,15 @@ class Session:
             problems=source.problems,
             restarts=sum(s.restarts for s in source.servers.values()),
             restarted=any(s.restarted for s in source.servers.values()),
-            running=_together(s.running for s in source.servers.values()),
+            load=_together([server.load for server in source.servers.values()]),
             arms=tuple(source.arms.values()),
             rows=tuple(reversed(source.rows)),
             in_flight=tuple(source.in_flight.values()),
         )
 
 
-def _together(counts: Iterable[int | None]) -> int | None:
-    known = [count for count in counts if count is not None]
-    return sum(known) if known else None
+def _together(loads: Sequence[Load]) -> Load:
+    running = [load.running for load in loads if load.running is not None]
+    queued = [load.queued for load in loads if load.queued is not None]
+    used = [load.kv_usage for load in loads if load.kv_usage is not None]
+    return Load(sum(running) if running else None, sum(queued) if queued else None, max(used, default=None))

@@ -24,6 +24,20 @@ State = Literal["waiting", "reading", "live", "stale", "ended", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
+class Load:
+    """What a server is busy with now, as it counts it; None where it does not tell.
+
+    Attributes:
+        running, queued: requests in flight, and waiting.
+        kv_usage: share of the KV cache in use, 0 to 1; of several servers the largest.
+    """
+
+    running: int | None = None
+    queued: int | None = None
+    kv_usage: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class SourceState:
     """One tailed source: what it is and whether it still speaks.
 
@@ -35,7 +49,6 @@ class SourceState:
         last_line_age_s: since the last line arrived.
         requests: finished ones. unnumbered: there are more, which the server's counters do not tell apart.
         restarted: the server started anew while being watched and no request has finished since.
-        running: requests in flight, as the server counts them.
     """
 
     name: str
@@ -53,7 +66,7 @@ class SourceState:
     problems: int
     restarts: int
     restarted: bool
-    running: int | None = None
+    load: Load = Load()  # frozen
     unnumbered: bool = False
 
 

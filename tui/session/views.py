@@ -32,6 +32,7 @@ from tui.session.snapshot import (
     HistoryPoint,
     Incumbent,
     InFlight,
+    Load,
     RequestRow,
     SourceState,
     State,
@@ -70,7 +71,7 @@ class SourceFacts:
     problems: int
     restarts: int
     restarted: bool
-    running: int | None
+    load: Load
     arms: tuple[Arm, ...]
     rows: tuple[Row, ...]
     in_flight: tuple[Progress, ...]
@@ -244,7 +245,7 @@ class SourceView:
             problems=facts.problems,
             restarts=facts.restarts,
             restarted=facts.restarted,
-            running=facts.running,
+            load=facts.load,
             unnumbered=any(sums.unnumbered for sums in counted),
         )
 

@@ -44,6 +44,11 @@ class Assembly:
         self._released: tuple[Run, Line] | None = None
         self._counted: str | None = None
 
+    def told_build(self, build: str) -> None:
+        """The server itself has told its build, `bNNNN`; a start in its log tells it better."""
+        if build.startswith("b") and build[1:].isdecimal():
+            self.known = self.known._replace(build=int(build[1:]))
+
     def forget(self) -> None:
         """Bytes were left out: drop what needs neighbours."""
         self.open = self._released = None

@@ -88,6 +88,10 @@ class LlamaStream:
         """Whether it has shown lines of its slots."""
         return self._tagged
 
+    def told_build(self, build: str) -> None:
+        """Before the first line: the server itself has told its build."""
+        self._made.told_build(build)
+
     def forget(self) -> None:
         """Bytes were left out: drop what needs neighbours."""
         self._made.forget()
