@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tui.feeds.lines import read_file
 from tui.feeds.protocol import FeedError
 from tui.feeds.sources import (
     Source,
@@ -14,6 +16,7 @@ from tui.feeds.sources import (
     is_command,
     is_file,
     is_url,
+    otherwise,
     parse_source,
     read_api_key,
 )
@@ -106,3 +109,21 @@ def test_a_key_file_that_tells_no_key_is_told(tmp_path: Path) -> None:
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(FeedError, match="no text"):
         read_api_key(str(tmp_path / "binary"))
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("localhost:8080", "http://HOST:PORT"),
+        ("[::1]:8080", "http://HOST:PORT"),
+        ("HTTP://box:8080", "http://HOST:PORT"),
+        ("llama.service", "journal:llama.service"),
+        ("llama.log", ""),
+        ("/var/log/a:1/llama.log", ""),
+    ],
+)
+def test_what_was_meant_by_a_path_that_is_not_there(path: str, words: str) -> None:
+    assert words in otherwise(path)
+    assert bool(otherwise(path)) == bool(words)
+    with pytest.raises(FeedError, match=f"no such file.*{re.escape(words)}"):
+        list(read_file(path, path))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from tui.feeds.lines import CHUNK, LINE_LIMIT, UTF16_MARKS, LineSplitter, first_data, why_unreadable
 from tui.feeds.protocol import Block, Notice
+from tui.feeds.sources import otherwise
 from tui.formats.events import harmless
 
 if TYPE_CHECKING:
@@ -242,7 +243,7 @@ class Follower:
     def _waiting(self) -> Notice:
         there = os.path.isdir(os.path.dirname(self.path) or ".")  # noqa: PTH112, PTH120
         what = "there is no such file yet" if there else "its directory does not exist yet"
-        return Notice(self._source, "waiting", f"waiting for {self._name}: {what}")
+        return Notice(self._source, "waiting", f"waiting for {self._name}: {what}{otherwise(self._source)}")
 
     def _not_followed(self, mode: int) -> str | None:
         if stat.S_ISDIR(mode):

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui.feeds.protocol import Block, FeedError, Notice
+from tui.feeds.sources import otherwise
 from tui.formats.events import harmless
 
 if TYPE_CHECKING:
@@ -226,7 +227,7 @@ def why_unreadable(path: str | os.PathLike[str], error: OSError) -> str:
     name = harmless(os.fspath(path), 300)
     match error:
         case FileNotFoundError():
-            return f"{name}: there is no such file; check the name and the directory"
+            return f"{name}: there is no such file; check the name and the directory{otherwise(name)}"
         case IsADirectoryError():
             return f"{name} is a directory; name the logs in it, as in '{name.rstrip('/')}/*.log'"
         case PermissionError():

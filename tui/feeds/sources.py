@@ -26,6 +26,7 @@ STDIN = "-"
 _COMMANDS = ("docker:", "podman:", "journal:")
 _PAIR = re.compile(r"(.+)@(https?://[^@]+)")
 _PORT = re.compile(r":(\d{1,5})/?$")
+_ADDRESS = re.compile(r"[\w.-]+:\d{1,5}/?|\[[0-9a-fA-F:]+\]:\d{1,5}/?|https?:.*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,15 @@ def is_command(text: str) -> bool:
 def is_file(text: str) -> bool:
     """Whether a path or glob is meant."""
     return text != STDIN and not is_url(text) and not is_command(text)
+
+
+def otherwise(path: str) -> str:
+    """What was meant by a path that is not there, in words to append; empty where nothing else is likely."""
+    if _ADDRESS.fullmatch(path):
+        return "; a server is named http://HOST:PORT"
+    if path.endswith(".service"):
+        return f"; a unit's journal is named journal:{harmless(path)}"
+    return ""
 
 
 def read_api_key(file: str | None) -> str | None:
