@@ -113,8 +113,8 @@ def test_names_are_as_long_as_it_takes_to_tell_them_apart() -> None:
         "-",
     ]
     short = ("a/llama.log", "b/llama.log", "other.log", "10.0.0.7:8080", "docker:llama", "-")
-    assert short_names(names) == short
-    assert short_names(["/x/a.log", "/x/a.log"]) == ("/x/a.log", "/x/a.log")
+    assert short_names(tuple(names)) == short
+    assert short_names(("/x/a.log", "/x/a.log")) == ("/x/a.log", "/x/a.log")
 
 
 def test_a_long_name_keeps_its_end() -> None:

@@ -36,6 +36,7 @@ class SourceColumn(Container):
             self.requests,
         )
         self.filter = typing_line("words to look for", "filter")
+        self._panelled: Scene | None = None
 
     def compose(self) -> ComposeResult:
         """Headline, numbers, rate, and the levers with the table."""
@@ -50,7 +51,7 @@ class SourceColumn(Container):
                 yield self.filter
 
     def show(self, scene: Scene, notes: int) -> None:
-        """Hand the scene to every panel.
+        """Hand the scene to the headline, and to every panel when it tells them anything new.
 
         Args:
             scene: what is shown.
@@ -58,8 +59,11 @@ class SourceColumn(Container):
         """
         self.headline.styles.height = 3 + notes
         self.headline.show(scene)
-        for panel in self.panels:
-            panel.show(scene)
+        panelled = scene.without_age()
+        if panelled != self._panelled:
+            self._panelled = panelled
+            for panel in self.panels:
+                panel.show(scene)
 
     def zoom(self, panel: Panel | None) -> None:
         """Give one panel the whole column, or all of them their places back."""
@@ -99,3 +103,4 @@ class SourceColumn(Container):
         self.set_class(roomy and width < 116 and height >= 50, "-below")
         self.set_class(width < 78, "-narrow")
         self.set_class(height < 23, "-short")
+        self._panelled = None

@@ -5,9 +5,11 @@ from __future__ import annotations
 from itertools import zip_longest
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
+from rich.segment import Segment
 from textual.content import Content
 from textual.geometry import Region
 from textual.message import Message
+from textual.strip import Strip
 from textual.widget import Widget
 
 if TYPE_CHECKING:
@@ -61,6 +63,17 @@ class Drawn(Widget, Generic[Shown]):
         """The lines as one text."""
         return Content("\n").join(self._lines)
 
+    def render_line(self, y: int) -> Strip:
+        """One line by itself; Textual would make all of them anew when one has changed."""
+        if y >= len(self._lines) or self.text_selection is not None:
+            return super().render_line(y)
+        base, x = self.visual_style, 0
+        segments = []
+        for text, style in self._lines[y].render(base, end=""):
+            segments.append(Segment(text, (base + style).rich_style_with_offset(x, y)))
+            x += len(text)
+        return Strip(segments)
+
 
 class Panel(Drawn["Scene"], can_focus=True):
     """A titled place that a digit reaches."""
@@ -80,9 +93,10 @@ class Panel(Drawn["Scene"], can_focus=True):
         return self.label
 
     def show(self, scene: Scene) -> None:
-        """Take what is to be shown from now on."""
-        self._retitle(scene)
+        """Take what is to be shown from now on; a panel without a place gets its title with its size."""
         super().show(scene)
+        if self.size:
+            self._retitle(scene)
 
     def on_resize(self) -> None:
         """Draw for the new size; a new frame needs its title written anew."""

@@ -11,6 +11,8 @@ from tui.panels.drawn import Panel
 from tui.render import requests
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from textual import events
     from textual.content import Content
 
@@ -144,10 +146,12 @@ class RequestsPanel(Panel):
         """The cursor goes with the focus."""
         self.redraw()
 
-    def _rows(self) -> tuple[RequestRow, ...]:
+    def _rows(self) -> Sequence[RequestRow]:
         if self.scene is None or self.scene.view is None:
             return ()
         return requests.matching(self.scene.view.requests, self.wanted)
 
-    def _at(self, rows: tuple[RequestRow, ...]) -> int:
+    def _at(self, rows: Sequence[RequestRow]) -> int:
+        if self._chosen is None:
+            return 0
         return next((i for i, row in enumerate(rows) if row.number == self._chosen), 0)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from rich.cells import cell_len
 from textual.content import Content
 
 from tui.render import numbers
 from tui.render.headline import VERDICTS, badges
-from tui.render.text import clean, fit, line, split
+from tui.render.text import clean, fit, line, padded, split
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -57,7 +58,7 @@ class Fleet:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The sources' short names, in the order of the sources."""
-        return short_names([view.source.name for view in self.views])
+        return short_names(tuple(view.source.name for view in self.views))
 
 
 def _rank(view: View) -> int:
@@ -71,7 +72,8 @@ def verdict(view: View) -> str:
     return "NO_DATA" if view.incumbent is not None or view.canary is None else _NO_INCUMBENT
 
 
-def short_names(names: Sequence[str]) -> tuple[str, ...]:
+@lru_cache(maxsize=1)
+def short_names(names: tuple[str, ...]) -> tuple[str, ...]:
     """Each name by its last parts, as many as tell it from all others."""
     parts = [_parts(name) for name in names]
     short = []
@@ -213,7 +215,7 @@ def table(fleet: Fleet, top: int, width: int, height: int) -> list[Content]:
             break
         columns = [column for column in columns if column.head != head]
     room = width - 1 - _width(columns)
-    longest = max((Content(clean(name, fleet.glyphs)).cell_length for name in fleet.names), default=0)
+    longest = max((cell_len(clean(name, fleet.glyphs)) for name in fleet.names), default=0)
     named = min(max(NARROWEST, longest), max(NARROWEST, room - _STATE))
     heads = "".join(map(_head, columns))
     lines = [line(width, fleet.glyphs, (f" {'source':<{named}}{heads}  state", "$muted"))]
@@ -234,18 +236,18 @@ def _row(
     parts: list[Part] = [
         glyphs.cursor if chosen else " ",
         _name(fleet.names[place], named, glyphs).stylize("bold"),
-        *(_cell(column, view, glyphs).stylize(column.style(view)) for column in columns),
+        *((_cell(column, view, glyphs), column.style(view)) for column in columns),
         ("  " + _state(view, state), _state_style(view)),
     ]
     shown = line(width, glyphs, *parts)
     return Content.styled(shown.plain, "reverse") if chosen else shown
 
 
-def _cell(column: _Column, view: View, glyphs: Glyphs) -> Content:
+def _cell(column: _Column, view: View, glyphs: Glyphs) -> str:
     text = clean(column.cell(view), glyphs)
     if column.left:
-        return Content("  ") + fit(Content(text), column.width - 2, glyphs)
-    return Content(f"{text:>{column.width}}")
+        return "  " + padded(text, column.width - 2, glyphs)
+    return f"{text:>{column.width}}"
 
 
 def _head(column: _Column) -> str:

@@ -128,15 +128,16 @@ def ratio_history(
     """The ratio as requests came in, with its interval shrinking around it, and the line at 1."""
     if not history:
         return _message("no ratio yet", width, height, glyphs)
-    xs = [float(point.requests) for point in history]
-    judged = [point for point in history if point.interval is not None]
-    values = [point.ratio for point in history] + [end for point in judged for end in point.interval or ()]
+    values = [y for point in history for y in (point.ratio, *(point.interval or ()))]
     low, high = min([*values, 1.0]), max([*values, 1.0])
     low, high = max(0.0, low - 0.05), min(high + 0.05, 3 * max(1.0, history[-1].ratio))
+    history = _thinned(history, 2 * width)
+    judged = [point for point in history if point.interval is not None]
     figure = _figure(width, height)
     for end in (0, 1):
         ends = [point.interval[end] for point in judged if point.interval is not None]
         _curve(figure, [float(point.requests) for point in judged], ends, _BOUND, glyphs)
+    xs = [float(point.requests) for point in history]
     _curve(figure, xs, [point.ratio for point in history], _CURVE, glyphs)
     figure.line(1.0, "h", pixel=_pixel(_INCUMBENT))
     _rulers(
@@ -145,6 +146,14 @@ def ratio_history(
         y=_ticks(_ends(low, high), low, high, numbers.ratio),
     )
     return _lines(figure, width, height, glyphs)
+
+
+def _thinned(history: tuple[HistoryPoint, ...], most: int) -> tuple[HistoryPoint, ...]:
+    """A point for each dot across, with the first and the last; plotext takes its time for each point."""
+    first, last = history[0].requests, history[-1].requests
+    span = max(1, last - first)
+    by_dot = {(point.requests - first) * most // span: point for point in reversed(history)}
+    return tuple(reversed(by_dot.values()))
 
 
 def _rates(

@@ -56,11 +56,11 @@ def note(row: RequestRow) -> str:
     return " ".join(word for word in words if word)
 
 
-def matching(rows: Sequence[RequestRow], text: str) -> tuple[RequestRow, ...]:
+def matching(rows: Sequence[RequestRow], text: str) -> Sequence[RequestRow]:
     """The rows in which every word of the filter occurs, whatever its case."""
     words = text.casefold().split()
     if not words:
-        return tuple(rows)
+        return rows
     return tuple(row for row in rows if all(word in _searchable(row) for word in words))
 
 

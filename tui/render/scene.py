@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -40,3 +40,9 @@ class Scene:
     def incumbent(self) -> Incumbent | None:
         """What the view is held against."""
         return None if self.view is None else self.view.incumbent
+
+    def without_age(self) -> Scene:
+        """The scene without how long ago its source was heard, which moves when nothing else does."""
+        if self.view is None:
+            return self
+        return replace(self, view=replace(self.view, source=replace(self.view.source, last_line_age_s=None)))

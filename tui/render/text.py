@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len, set_cell_size
 from textual.content import Content
 
 from tui.formats.events import harmless
@@ -20,6 +21,8 @@ Part = str | tuple[str, str] | Content
 
 def clean(text: str, glyphs: Glyphs, limit: int = 200) -> str:
     """Outside text that may be shown: no control characters, in ASCII mode nothing but ASCII."""
+    if len(text) <= limit and text.isascii() and text.isprintable():
+        return text
     shown = harmless(text, limit)
     if glyphs.ascii:
         shown = shown.encode("ascii", "backslashreplace").decode("ascii")[:limit]
@@ -35,9 +38,18 @@ def fit(content: Content, width: int, glyphs: Glyphs) -> Content:
     return content.truncate(width, pad=True)
 
 
+def padded(text: str, width: int, glyphs: Glyphs) -> str:
+    """Plain text in exactly `width` cells, as `fit` has it; a good deal cheaper."""
+    if cell_len(text) > width:
+        return set_cell_size(text, width - 1) + glyphs.ellipsis
+    return set_cell_size(text, width)
+
+
 def line(width: int, glyphs: Glyphs, *parts: Part) -> Content:
     """One line of `width` cells."""
-    return fit(Content.assemble(*parts), width, glyphs)
+    # A style on no text would cut what stands around it in two.
+    told = [part for part in parts if not isinstance(part, tuple) or part[0]]
+    return fit(Content.assemble(*told), width, glyphs)
 
 
 def split(width: int, glyphs: Glyphs, left: Sequence[Part], right: Sequence[Part]) -> Content:

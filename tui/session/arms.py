@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tui.model.comparison import RateSums, Stratum, stratum_of
 from tui.session.costs import Costs
@@ -74,6 +74,10 @@ class Checkpoint:
     decode: dict[Stratum, RateSums]
 
 
+def _ring() -> deque[Any]:
+    return deque(maxlen=PICTURED)
+
+
 @dataclass(slots=True)
 class Arm:
     """Running sums of one arm, and rings for its pictures.
@@ -85,6 +89,8 @@ class Arm:
         costs: of rounds and verify passes by draft length, over the requests that ran alone.
         cancelled: requests cancelled before they finished, which no other number here holds.
         decode, delivered: sums for the comparison by stratum, warm-up and short answers left out.
+        recent: the last requests. rates, ratios, commits, positions: of each its rate, its acceptance ratio,
+            its mean accepted length, and how many positions it printed.
         past, past_choice: the ratio's history by requests, and what it was held against.
         order: rises with every request that any arm gets; the newest arm has the highest.
     """
@@ -104,8 +110,12 @@ class Arm:
     delivered: dict[Stratum, RateSums] = field(default_factory=dict)
     left_out: Counter[str] = field(default_factory=Counter)
     drafters: Counter[str] = field(default_factory=Counter)
-    recent: deque[Request] = field(default_factory=lambda: deque(maxlen=PICTURED))
-    recent_intervals: deque[Interval] = field(default_factory=lambda: deque(maxlen=PICTURED))
+    recent: deque[Request] = field(default_factory=_ring)
+    rates: deque[float | None] = field(default_factory=_ring)
+    ratios: deque[float | None] = field(default_factory=_ring)
+    commits: deque[float | None] = field(default_factory=_ring)
+    positions: deque[int] = field(default_factory=_ring)
+    recent_intervals: deque[Interval] = field(default_factory=_ring)
     checkpoints: list[Checkpoint] = field(default_factory=list)
     order: int = 0
     past: dict[int, HistoryPoint | None] = field(default_factory=dict)
@@ -132,7 +142,7 @@ class Arm:
             self.shared += 1
         if request.drafter is not None:
             self.drafters[request.drafter] += 1
-        self.recent.append(request)
+        self._picture(request)
         if request.tokens is None or request.decode_ms is None:
             return
         reason = left_out or ("short" if request.tokens - 1 < short or request.decode_ms <= 0 else "")
@@ -146,6 +156,13 @@ class Arm:
             seconds = (request.prompt_ms + request.decode_ms) / 1000
             self.delivered[stratum] = self.delivered.get(stratum, RateSums()).plus(request.tokens, seconds)
         self._checkpoint()
+
+    def _picture(self, request: Request) -> None:
+        self.recent.append(request)
+        self.rates.append(decode_rate(request))
+        self.ratios.append(acceptance_of(request))
+        self.commits.append(commit_of(request))
+        self.positions.append(len(request.accepted_per_position or ()))
 
     def add_interval(self, interval: Interval, *, order: int) -> None:
         """Count what the server's counters say of a stretch.

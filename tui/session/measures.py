@@ -33,7 +33,7 @@ def depth(arm: Arm, typed: int | None) -> Figure:
         shallower = arm.all.rounds >= SEEN_ROUNDS and seen <= arm.identity.depth - 1
         note = f"drafts seen reach {seen:.1f}" if shallower else ""
         return Figure(arm.identity.depth, "measured", note)
-    positions = max((len(r.accepted_per_position or ()) for r in arm.recent), default=0)
+    positions = max(arm.positions, default=0)
     if positions:
         return Figure(positions, "measured", "positions printed")
     if arm.counted.reached:

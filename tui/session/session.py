@@ -9,8 +9,9 @@ from tui.formats.events import Event, Interval, Problem, Progress, Request, Serv
 from tui.model.comparison import Rules
 from tui.session.arms import PICTURED, Arm, ArmKey, Identity
 from tui.session.incumbent import Choice, EarlierArm, frozen
+from tui.session.rows import Row
 from tui.session.snapshot import Load, Snapshot, State, View
-from tui.session.views import Row, SourceFacts, SourceView
+from tui.session.views import SourceFacts, SourceView
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

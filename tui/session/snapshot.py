@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Literal
 from tui.model.steps import StepFigures
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tui.formats.events import Request
     from tui.model.acceptance import Acceptance
     from tui.model.comparison import Basis, Judgement
@@ -240,7 +242,7 @@ class View:
     judgement: Judgement | None
     what_if: WhatIf | None
     in_flight: tuple[InFlight, ...]
-    requests: tuple[RequestRow, ...]
+    requests: Sequence[RequestRow]
     history: tuple[HistoryPoint, ...] = ()
     offered: str | None = None
     incumbent: Incumbent | None = None

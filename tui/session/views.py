@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tui.model.comparison import ArmSums, Judgement, TypedRate, judge
 from tui.model.figures import Figure
 from tui.model.live_cost import PassTimes
-from tui.session.arms import NOW, Arm, ArmKey, Checkpoint, Identity, acceptance_of, commit_of, decode_rate
+from tui.session.arms import NOW, Arm, Checkpoint, Identity
 from tui.session.costs import held_against, key_of
 from tui.session.incumbent import Choice, DrafterArm, EarlierArm, FrozenArm
 from tui.session.inputs import what_if
@@ -27,34 +27,24 @@ from tui.session.measures import (
     step_times,
     tokens_per_pass,
 )
+from tui.session.rows import Row, Table
 from tui.session.snapshot import (
     ArmView,
     HistoryPoint,
     Incumbent,
     InFlight,
     Load,
-    RequestRow,
     SourceState,
     State,
     VerifyCost,
     View,
 )
-from tui.session.windows import drift_of, per_second, round_of, spread, window
+from tui.session.windows import drift_of, per_second, spread, window
 
 if TYPE_CHECKING:
-    from tui.formats.events import Progress, Request
+    from tui.formats.events import Progress
     from tui.session.session import Policy
     from tui.session.sums import Sums
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One finished request of a source, with the arm it went to."""
-
-    number: int
-    request: Request
-    arm: ArmKey
-    left_out: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,8 +296,7 @@ class SourceView:
         name = arm.drafter
         steps = step_times(arm, self.target_step_ms, class_of(arm, self.policy.drafter_class))
         beaten = None if incumbent is None else incumbent.decode_tok_s
-        recent = list(arm.recent)
-        commits = sorted(c for c in map(commit_of, recent) if c is not None)
+        commits = sorted(commit for commit in arm.commits if commit is not None)
         view = ArmView(
             label=self.label_of(arm),
             drafter=name,
@@ -334,10 +323,10 @@ class SourceView:
             plain_steps=sums.passes_without_draft if sums.drafts else None,
             head_off_share=sums.head_off / sums.tokens if arm.engine == "halogen" and sums.tokens else None,
             steps=steps,
-            now=window(recent[-NOW:]),
-            rates=tuple(decode_rate(r) for r in recent),
-            ratios=tuple(acceptance_of(r) for r in recent),
-            commits=tuple(commit_of(r) for r in recent),
+            now=window(list(arm.recent)[-NOW:]),
+            rates=tuple(arm.rates),
+            ratios=tuple(arm.ratios),
+            commits=tuple(arm.commits),
         )
         return with_counters(view, self.counted(arm), arm.engine)
 
@@ -349,12 +338,19 @@ class SourceView:
         return replace(judged, warnings=(differing_models(beaten, arm), *judged.warnings))
 
     def _history(self, arm: Arm) -> tuple[HistoryPoint, ...]:
-        """The ratio as it stood at each checkpoint; what was worked out before is kept with the arm."""
+        """The ratio as it stood at each checkpoint; what was worked out before is kept with the arm.
+
+        Where there was none, a rate that is typed or frozen gives none later either.
+        """
         if arm.past_choice is not self.choice:
             arm.past_choice, arm.past = self.choice, {}
         known, arm.past = arm.past, {}
+        grows = isinstance(self.choice, (DrafterArm, EarlierArm))
         for checkpoint in arm.checkpoints:
-            arm.past[checkpoint.requests] = known.get(checkpoint.requests) or self._point(checkpoint)
+            point = known.get(checkpoint.requests)
+            if point is None and (grows or checkpoint.requests not in known):
+                point = self._point(checkpoint)
+            arm.past[checkpoint.requests] = point
         return tuple(point for point in arm.past.values() if point is not None)
 
     def _point(self, checkpoint: Checkpoint) -> HistoryPoint | None:
@@ -375,17 +371,6 @@ class SourceView:
             return None
         return judge(beaten, canary, self.policy.rules, self.policy.concurrency)
 
-    def _rows(self) -> tuple[RequestRow, ...]:
+    def _rows(self) -> Table:
         labels = {arm.key: self.label_of(arm) for arm in self.facts.arms}
-        t_s = self.target_step_ms.value
-        return tuple(
-            RequestRow(
-                number=row.number,
-                request=row.request,
-                arm=labels.get(row.arm, ""),
-                rate_tok_s=decode_rate(row.request),
-                round_ms=round_of(row.request, t_s),
-                left_out=row.left_out,
-            )
-            for row in self.facts.rows
-        )
+        return Table(self.facts.rows, labels, self.target_step_ms.value)

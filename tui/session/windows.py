@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from tui.model.comparison import RateSums, stratum_of
-from tui.model.drift import Stretch, drift
+from tui.model.drift import SMALLEST, Stretch, drift
 from tui.model.figures import Figure
 from tui.session.arms import NOW, Arm, commit_of, decode_rate
 from tui.session.snapshot import Window
@@ -45,11 +46,24 @@ def drift_of(arm: Arm) -> str:
     if not arm.recent:
         return ""
     stratum = stratum_of(arm.recent[-1].concurrency)
-    alike = [r for r in arm.recent if decode_rate(r) is not None and stratum_of(r.concurrency) == stratum]
+    alike = [
+        request
+        for request, rate in zip(arm.recent, arm.rates, strict=True)
+        if rate is not None and stratum_of(request.concurrency) == stratum
+    ]
     before, now = alike[:-NOW], alike[-NOW:]
-    if len(before) < DRIFT_REQUESTS:
+    if len(before) < DRIFT_REQUESTS or not _moved(before, now):
         return ""
     return drift(_stretch(before), _stretch(now))
+
+
+def _moved(before: list[Request], now: list[Request]) -> bool:
+    """Whether the rate moved so far that its spread is worth working out, which mostly it did not."""
+    return abs(math.log(_rate(now) / _rate(before))) >= math.log1p(SMALLEST)
+
+
+def _rate(requests: list[Request]) -> float:
+    return sum((r.tokens or 1) - 1 for r in requests) / sum(r.decode_ms or 0.0 for r in requests)
 
 
 def _stretch(requests: list[Request]) -> Stretch:
