@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tui.feeds.http import HttpFeed
+    from tui.formats.sample import Sample
     from tui.joined import Polled
     from tui.model.comparison import Basis
     from tui.model.cost import Profile
@@ -197,8 +198,14 @@ class Watch:
                 case Notice():
                     self._notice(item)
                 case _:
-                    self._servers[item.source].add(item, self._clock())
-                    self._take_counters(item.source)
+                    self._sample(item)
+
+    def _sample(self, sample: Sample) -> None:
+        server, now = self._servers[sample.source], self._clock()
+        server.add(sample, now)
+        self._take_counters(sample.source)
+        if server.log is None and not server.words:
+            self.session.heard(sample.source, now)
 
     def _take_counters(self, url: str) -> None:
         """What a server has counted, once its log has been read as far."""
@@ -207,8 +214,7 @@ class Watch:
         self._take(server.due(now, self._logs))
         if server.name != name:
             self.session.forget(name)
-        if server.log is None:
-            self.session.heard(url, now)
+        self.session.note_server(server.name, server.words or self._words.get(url, ""))
 
     async def _new_reader(self, block: Block) -> LogReader:
         """The reader of a log; its server is heard first, for its build."""

@@ -413,6 +413,14 @@ async def test_others_are_recognised_by_their_counters(text: str, engine: str) -
     assert (sample.engine, sample.about) == (engine, {"model": "org/model", "version": "0.28.1"})
 
 
+async def test_a_proxy_without_a_server_says_what_it_answers() -> None:
+    bad = Page("<html>Bad Gateway</html>", 502)
+    pages = Pages(dict.fromkeys(("/health", "/props", "/metrics"), bad))
+    with serving(pages):
+        items = await items_of(feed_of(pages, Sleeps(most=1)), never)
+    assert notices(items)[-1] == ("waiting", f"{pages.address}: it answers 502")
+
+
 async def test_a_server_of_another_kind_is_told() -> None:
     with serving(Pages({"/health": Page("hello")})) as pages:
         items = await items_of(feed_of(pages, Sleeps(most=1)), never)

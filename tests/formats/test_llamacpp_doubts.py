@@ -8,6 +8,8 @@ from __future__ import annotations
 import pytest
 
 from tests.formats.reading import LISTENING, LOADING, Read, block, counters, launch, lines, read, release
+from tui.formats.events import Request
+from tui.formats.reader import LogReader
 
 REPLAYS = "0.00.200.000 W srv    load_model: speculative decoding will use checkpoints"
 
@@ -63,6 +65,22 @@ def test_what_a_build_is_known_to_miscount_is_doubted(
     assert (done.drafted, done.accepted, done.doubt) == (90, accepted, doubt)
     assert done.acceptance_ratio == pytest.approx(accepted / 90, abs=1e-5)
     assert result.problems == []
+
+
+@pytest.mark.parametrize(("number", "doubted"), [(8841, False), (8842, True), (8977, True), (8978, False)])
+@pytest.mark.parametrize("accepted", [90, 60])
+def test_without_a_start_nothing_tells_whether_drafts_are_verified_again(
+    number: int, accepted: int, doubted: bool
+) -> None:
+    reader = LogReader("a", build=f"b{number}")
+    text = lines(
+        launch(0, 1),
+        block(0, 1, tokens=400, ms=8000.0, drafted=90, accepted=accepted, mean=False),
+        release(0, 1),
+    )
+    events = [*reader.feed(text.encode(), 0), *reader.close()]
+    (done,) = [event for event in events if isinstance(event, Request)]
+    assert (done.doubt is not None and done.doubt.startswith(STUCK)) == doubted
 
 
 @pytest.mark.parametrize("number", [7, 999])

@@ -224,6 +224,52 @@ def test_of_several_vllm_engines_the_fullest_cache_counts() -> None:
     assert loads([look("\n".join(rows), engine=None)]) == [(3, 4, 0.75)]
 
 
+def test_vllms_rate_is_that_of_all_requests_while_it_has_work() -> None:
+    def text(tokens: int, running: int) -> str:
+        return f"vllm:generation_tokens_total {tokens}\nvllm:num_requests_running {running}\n"
+
+    told = [(1000, 2), (1300, 2), (1600, 1), (1650, 0), (1650, 0), (1700, 1), (1950, 1), (1950, 1), (2300, 1)]
+    looks = [look(text(*each), 2.0 * at, engine=None) for at, each in enumerate(told)]
+    assert [(i.tokens, i.rate_tok_s) for i in intervals(read_all(looks))] == [
+        (1000, None),
+        (300, 150.0),
+        (300, 150.0),
+        (50, None),
+        (50, None),
+        (250, 125.0),
+        (350, None),
+    ]
+
+
+@pytest.mark.parametrize("engine", ["vllm", "sglang"])
+def test_counters_that_come_with_the_first_request_are_no_fault_before_it(engine: str) -> None:
+    name = {"vllm": "num_requests_running", "sglang": "num_running_reqs"}[engine]
+    gauges = f"{engine}:{name} 0\n"
+    events = read_all(
+        [
+            look(gauges, 0, engine=None),
+            look(f"{gauges}{engine}:generation_tokens_total 120\n", 2, engine=None),
+            look(gauges, 4, engine=None),
+            look(f"{gauges}{engine}:generation_tokens_total 50\n", 6, engine=None),
+        ]
+    )
+    assert [start.running for start in starts(events)] == [True, False]
+    assert [interval.tokens for interval in intervals(events)] == [120, 50]
+
+
+@pytest.mark.parametrize("value", ["-5", "NaN", "+Inf"])
+def test_what_no_counter_can_be_is_none(value: str) -> None:
+    text = halogen(5, 1000, 20.0, 600, 400)
+    for name in ("halogen:draft_tokens_total 600", "halogen:draft_tokens_accepted_total 400"):
+        text = text.replace(name, f"{name.split()[0]} {value}")
+    (interval,) = intervals(read_all([look(text, 0, "halogen")]))
+    assert (interval.tokens, interval.drafted, interval.accepted) == (1000, None, None)
+    with pytest.raises(ValueError, match="tokens_predicted_total"):
+        read_counters(
+            text.replace("tokens_predicted_total 1000", f"tokens_predicted_total {value}"), "halogen"
+        )
+
+
 def test_sglangs_load_and_no_mean_of_means() -> None:
     rows = ["sglang:generation_tokens_total 500", "sglang:num_running_reqs 2", "sglang:num_queue_reqs 3"]
     rows += ["sglang:token_usage 0.07"]

@@ -106,15 +106,13 @@ def test_the_first_interval_after_a_start_or_a_wait_has_a_doubtful_rate() -> Non
     assert all(i.mean_accepted_length == 2.8 for i in intervals)
 
 
-def test_ranks_wait_by_themselves() -> None:
+def test_of_several_ranks_neither_rate_nor_load_is_the_servers() -> None:
     other = STAMP.replace("TP0", "DP1 TP1")
-    log = lines(
-        *[STAMP + DECODE, other + DECODE] * 2,
-        other + PREFILL.format(running=0),
-        STAMP + DECODE,
-        other + DECODE,
-    )
-    assert [i.doubt is None for i in read(log).intervals] == [False, False, True, True, True, False]
+    intervals = read(lines(STAMP + DECODE, *[STAMP + DECODE, other + DECODE] * 2)).intervals
+    assert [i.doubt for i in intervals[1:]] == [None] + ["of one rank of several"] * 3
+    assert [i.running for i in intervals] == [3, 3, None, None, None]
+    assert all((i.queued, i.kv_usage) == (None, None) for i in intervals[2:])
+    assert all(i.mean_accepted_length == 2.8 for i in intervals)
 
 
 @pytest.mark.parametrize(

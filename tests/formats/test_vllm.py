@@ -91,6 +91,31 @@ def test_throughput_without_drafting_is_an_interval_of_its_own() -> None:
     assert [(i.rate_tok_s, i.drafted) for i in result.intervals] == [(52.4, None), (52.4, 600)]
 
 
+def test_engines_of_one_server_are_told_together_when_the_last_has_printed() -> None:
+    def printed(second: int, engine: int, rate: float, running: int, kv: float) -> tuple[str, str]:
+        head = THROUGHPUT_HEAD.replace("10:00:20", f"10:00:{second}")
+        text = THROUGHPUT.replace("Engine 000", f"Engine 00{engine}").replace(" 52.4 ", f" {rate} ")
+        text = text.replace("Running: 3", f"Running: {running}").replace("usage: 4.2%", f"usage: {kv}%")
+        return head + text, head + DRAFTING
+
+    result = read(
+        lines(
+            *printed(20, 0, 110.0, 2, 10.0),
+            *printed(20, 1, 55.0, 1, 30.0),
+            *printed(30, 0, 100.0, 2, 10.0),
+            *printed(30, 1, 20.0, 0, 0.0),
+            *printed(40, 0, 90.0, 1, 10.0),
+            *printed(40, 1, 5.0, 2, 20.0),
+        )
+    )
+    told = [(i.rate_tok_s, i.running, i.kv_usage, i.doubt) for i in result.intervals]
+    assert told[1::2] == [(165.0, 3, 0.3, None), (120.0, 2, 0.1, None), (95.0, 3, 0.2, None)]
+    assert told[2::2] == [(rate, None, None, "of one engine of several") for rate in (100.0, 90.0)]
+    assert sum(i.drafted or 0 for i in result.intervals) == 3600
+    (start,) = read(lines(*printed(20, 0, 1.0, 1, 1.0)[:1])).intervals
+    assert start.doubt is None
+
+
 def test_a_throughput_line_is_complete_after_a_silence() -> None:
     reader = LogReader("test.log")
     assert reader.feed(lines(THROUGHPUT_HEAD + THROUGHPUT).encode(), 0) == []
@@ -132,6 +157,11 @@ def test_cumulative_lines_become_differences_and_a_restart_begins_anew() -> None
         (200, 100, 2.4),
         (80, 30, 2.2),
     ]
+
+
+def test_cumulative_lines_tell_their_depth_once() -> None:
+    starts = read(lines(totals(600, 1000, 640), totals(700, 1200, 760))).starts
+    assert [(start.depth, start.running) for start in starts] == [(4, True)]
 
 
 def test_repeated_totals_are_no_interval() -> None:

@@ -96,10 +96,11 @@ def test_what_needs_attention_comes_first_and_equals_stay_in_their_order() -> No
         judged("fail", "FAIL"),
         judged("fail too", "FAIL"),
         named("silent", judged("", "PASS"), state="stale"),
+        named("silent fail", judged("", "FAIL"), state="stale"),
         named("gone", judged("", "PASS"), state="failed"),
     )
     shown = [line.split("  ")[0][1:].strip() for line in rows(*views)[1:]]
-    expected = ["gone", "silent", "fail", "fail too", "unsure", "alone", "few", "even", "pass"]
+    expected = ["gone", "silent fail", "silent", "fail", "fail too", "unsure", "alone", "few", "even", "pass"]
     assert shown == expected
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from tests.render.judged import PLAIN_START, canary, log, losing, several, view_of, winning
 from tests.session.build import drafted, plain, start
+from tui.formats.events import Engine, Interval
 from tui.model.comparison import Rules, TypedRate
 from tui.preflight.findings import Finding
 from tui.render.report import report_lines, report_markdown, report_text
@@ -199,6 +200,17 @@ def test_an_open_verdict_says_how_many_requests_are_missing_and_how_to_wait() ->
     asked = part(view_of(events, TypedRate(45.0)), "e")
     assert re.search(r"about \d+ more requests", asked)
     assert "spectop check a.log --incumbent 45 --for 2h" in asked
+
+
+@pytest.mark.parametrize(("engine", "words"), [("vLLM", "from the client"), ("llama.cpp", "report LOG")])
+def test_of_counters_no_number_of_requests_is_asked_for(engine: Engine, words: str) -> None:
+    counted = [
+        Interval(source="a.log", engine=engine, seconds=2.0, tokens=100, drafted=90, accepted=50, requests=1)
+    ] * 9
+    asked = flowed(view_of([*counted], TypedRate(40.0))).split(" e. ", 1)[1]
+    assert words in asked
+    assert "more requests" not in asked
+    assert "spectop check" not in asked
 
 
 def test_a_settled_loss_proposes_the_depth_that_might_pay() -> None:

@@ -90,7 +90,7 @@ def test_other_arms_and_unreadable_lines_are_told_not_pooled() -> None:
     text = said(restarted)
     assert "never pooled" in text
     assert "4 requests" in text
-    assert "1 lines could not be read" in text
+    assert "1 line could not be read" in text
 
 
 def test_a_class_that_no_name_tells_is_said_to_be_taken_as_plain() -> None:

@@ -226,6 +226,16 @@ def test_halogens_counters_give_the_ratio_that_its_log_lacks() -> None:
     assert len(view.others) == 1
 
 
+def test_a_mean_length_and_a_depth_tell_p_and_the_ratio_beside_it_does_not() -> None:
+    session = Session()
+    said = {"engine": "vLLM", "tokens": None, "seconds": None, "rounds": None, "accepted_per_position": None}
+    session.add([facts(engine="vLLM", build=None, depth=3)])
+    session.add([interval(**said, accepted=270, mean_accepted_length=2.44)])
+    # 1 + .6 + .36 + .216 = 2.176; .7 gives 2.533, .67 gives 2.42.
+    assert canary(session).acceptance.point == pytest.approx(0.6755, abs=1e-3)
+    assert canary(session).acceptance.evidence == "mean_length"
+
+
 def test_a_running_servers_facts_are_no_restart_and_a_start_is() -> None:
     session = Session()
     session.add([facts(), interval(), facts(spec_types=("draft-mtp",), depth=3)])

@@ -132,7 +132,9 @@ async def recognise(asker: Asker) -> Server:
         return _Llama(asker, about=props.table)
     metrics = await asker.get("/metrics")
     found = _COUNTERS.search(_unquoted(metrics))
-    if metrics.status != httpx.codes.OK or found is None:
+    if metrics.status not in (httpx.codes.OK, *_OFF):
+        raise TroubleError(metrics.said)
+    if found is None:
         raise TroubleError(UNKNOWN)
     engine = _ENGINES[found[1]]
     if engine == "llama.cpp":

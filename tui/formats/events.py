@@ -164,7 +164,7 @@ class Interval(Event):
         accepted_per_position: share of the rounds whose first i drafts were all accepted.
         mean_accepted_length: as printed.
         acceptance_ratio: where the counts behind it are not printed.
-        rate_tok_s: tokens generated a second, as printed, all requests together.
+        rate_tok_s: tokens generated a second, all requests together: as printed, or between two looks.
         running, queued: requests in flight, and waiting, at its end.
         kv_usage: share of the KV cache in use at its end, 0 to 1.
         doubt: why its rate, kept as printed, is not to be charted.

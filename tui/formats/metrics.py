@@ -23,6 +23,7 @@ class _Names:
     """What an engine calls its counters.
 
     Attributes:
+        labelled: whether a counter appears only when it has counted something.
         rounded: whether whole numbers too are printed with six digits.
         mean: a gauge of the mean accepted length, where that is all there is.
         kv_usage: gauges of the share of the KV cache in use, by the names that builds gave it.
@@ -37,6 +38,7 @@ class _Names:
     requests: str | None
     running: str
     queued: str
+    labelled: bool = False
     rounded: bool = False
     mean: str | None = None
     kv_usage: tuple[str, ...] = ()
@@ -77,6 +79,7 @@ _NAMES: dict[Engine, _Names] = {
         requests="vllm:request_success_total",
         running="vllm:num_requests_running",
         queued="vllm:num_requests_waiting",
+        labelled=True,
         kv_usage=("vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc"),
     ),
     "SGLang": _Names(
@@ -89,6 +92,7 @@ _NAMES: dict[Engine, _Names] = {
         requests="sglang:num_requests_total",
         running="sglang:num_running_reqs",
         queued="sglang:num_queue_reqs",
+        labelled=True,
         mean="sglang:spec_accept_length",
         kv_usage=("sglang:token_usage",),
     ),
@@ -149,9 +153,10 @@ def read_counters(text: str, engine: Engine) -> Counters:
         for sample in family.samples:
             place = sample.labels.get("position", "") if sample.name == names.position else ""
             name = place if place.isdecimal() else fields.get(sample.name)
-            if name and math.isfinite(sample.value):
+            if name and math.isfinite(sample.value) and sample.value >= 0:
                 found.setdefault(name, []).append(sample.value)
-    if "tokens" not in found:
+    # Labelled counters are not there before they have counted anything; the gauge of requests is.
+    if "tokens" not in found and not (names.labelled and "running" in found):
         raise ValueError(f"no {names.tokens} in it")
     counts: Counters = {}
     for name, values in found.items():

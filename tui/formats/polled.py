@@ -48,6 +48,7 @@ class PolledServer:
     _counters: Counters = field(default_factory=dict)
     _process: str | None = None
     _moved_at: float | None = None
+    _busy_since: float | None = None
     _load: _Load | None = None
     _restarted: bool = False
     _told: ServerStart | None = None
@@ -73,8 +74,10 @@ class PolledServer:
         if self._is_new_process(sample, counters):
             out += self.flush()
             self._restarted = True
-            self._base, self._moved_at, self._slots = {}, None, {}
+            self._base, self._moved_at, self._slots, self._busy_since = {}, None, {}, None
         self._process = sample.process or self._process
+        if self._last is not None and self._busy_since != self._last.time:
+            self._busy_since = None  # it did nothing for a part of the time
         self._last, self._counters = sample, counters
         moved = self._moved(counters)
         if moved or not self._restarted:
@@ -85,6 +88,7 @@ class PolledServer:
         if moved and (self._is_precise() or sample.time - (self._moved_at or 0) >= PATIENCE_S):
             out.append(self._interval(sample, engine, counters))
             self._base, self._moved_at = counters, None
+            self._busy_since = sample.time if load.running else None
         elif load != self._load:
             out.append(self._event(Interval, sample, engine, **load._asdict()))
         self._load = load
@@ -133,9 +137,18 @@ class PolledServer:
             rounds=rounds,
             accepted_per_position=tuple(count / rounds for count in reached) if rounds and reached else None,
             mean_accepted_length=counters["mean"].value if "mean" in counters else None,
+            rate_tok_s=self._wall_rate(sample, counters) if "seconds" not in counters else None,
             requests=_whole(counters, self._base, "requests"),
             **_load(sample, engine, counters)._asdict(),
         )
+
+    def _wall_rate(self, sample: Sample, counters: Counters) -> float | None:
+        """Tokens a second, all requests together, where it had work at this look and the last one."""
+        running = _whole(counters, {}, "running")
+        if self._busy_since is None or sample.time <= self._busy_since or not running:
+            return None
+        tokens = _difference(counters, self._base, "tokens")
+        return round(tokens / (sample.time - self._busy_since), 2) if tokens > 0 else None
 
     def _facts(self, sample: Sample, engine: Engine) -> list[Event]:
         """What the server says of itself, when that is new; a restart first of all."""

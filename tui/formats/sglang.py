@@ -28,6 +28,7 @@ _USAGE = "token usage"
 _TWO_DECIMALS = re.compile(r"\d{1,12}\.\d\d")
 _COUNT = re.compile(r"\d{1,12}")
 _MOST_RANKS = 1024
+_ONE_OF_SEVERAL = "of one rank of several"
 _WAITED = "its time began before there was work"
 
 
@@ -50,6 +51,7 @@ class SglangStream:
         self._stream = stream
         self._headed = False
         self._busy: set[str] = set()
+        self._ranks: set[str] = set()
         self._depth: int | None = None
         self._drafts: int | None = None
 
@@ -114,6 +116,7 @@ class SglangStream:
         self._depth = _count(said.get("speculative_num_steps"))
         self._drafts = _count(said.get("speculative_num_draft_tokens"))
         self._busy.clear()
+        self._ranks.clear()
         out.append(
             ServerStart(
                 source=self._source,
@@ -147,6 +150,8 @@ class SglangStream:
         waited = rank not in self._busy
         if len(self._busy) < _MOST_RANKS:
             self._busy.add(rank)
+            self._ranks.add(rank)
+        several = len(self._ranks) > 1
         out.append(
             Interval(
                 source=self._source,
@@ -156,10 +161,10 @@ class SglangStream:
                 mean_accepted_length=mean,
                 acceptance_ratio=self._ratio(mean),
                 rate_tok_s=_real(rate),
-                running=int(items["#running-req"]),
-                queued=_count(items[_LAST]),
-                kv_usage=_real(items.get(_USAGE)),
-                doubt=_WAITED if waited else None,
+                running=None if several else int(items["#running-req"]),
+                queued=None if several else _count(items[_LAST]),
+                kv_usage=None if several else _real(items.get(_USAGE)),
+                doubt=_ONE_OF_SEVERAL if several else _WAITED if waited else None,
             )
         )
 

@@ -57,6 +57,8 @@ _PERCENT_ERROR, _THROUGHPUT_ERROR, _MEAN_ERROR, _SHARE_ERROR = 0.0501, 0.00501, 
 """Half of what the last printed digit is worth."""
 _TELLING = 1.02
 """How far bounds of a time may lie apart for it to be told."""
+_MOST_ENGINES = 1024
+_ONE_OF_SEVERAL = "of one engine of several"
 _IDLE = "idle for a part of its time"
 
 
@@ -116,7 +118,9 @@ class VllmStream:
         self._pending: _Pending | None = None
         self._totals: _Totals | None = None
         self._start: ServerStart | None = None
-        self._idle = False
+        self._engines: dict[str, Interval] = {}
+        self._started = False
+        self._depth: int | None = None
 
     @staticmethod
     def recognises(text: str) -> bool:
@@ -149,6 +153,7 @@ class VllmStream:
         """
         text = line.text.strip()
         bare = _without_engine(text)
+        engine = text.removesuffix(bare)
         if not text.startswith((_SPEC, _CUMULATIVE, "Initializing a")) and not bare.startswith("Avg prompt"):
             return False
         if self._headed and not line.shape.endswith("v"):
@@ -161,8 +166,8 @@ class VllmStream:
             self._on_totals(line, text, out)
         elif found := _START.match(text):
             self._on_start(line, found, out)
-        elif bare is not text or bare.startswith("Avg prompt"):
-            self._on_throughput(line, bare, out)
+        else:
+            self._on_throughput(line, engine, bare, out)
         return True
 
     def refuse(self, line: Line, out: list[Event]) -> None:
@@ -190,9 +195,11 @@ class VllmStream:
         self._flush(out)
         if start != self._start:
             out.append(replace(start, time=line.time))
-        self._start, self._totals, self._idle = start, None, True
+        self._start, self._totals, self._started = start, None, True
+        self._engines.clear()
+        self._depth = start.depth
 
-    def _on_throughput(self, line: Line, text: str, out: list[Event]) -> None:
+    def _on_throughput(self, line: Line, engine: str, text: str, out: list[Event]) -> None:
         found = _THROUGHPUT.match(text)
         if not found or text[found.end() :][:1] not in (",", ""):
             self._problem(line, "cut" if _THROUGHPUT.ends_inside(text) else "renamed", out)
@@ -209,11 +216,36 @@ class VllmStream:
             running=running,
             queued=int(waiting[1]) if waiting else None,
             kv_usage=round(float(kv_usage[1]) / 100, 3) if kv_usage else None,
-            doubt=_IDLE if self._idle or not running else None,
+            doubt=_IDLE if not running or self._was_idle(engine) else None,
         )
-        self._idle = not running
         self._start = None
-        self._pending = _Pending(line, interval)
+        if len(self._engines) < _MOST_ENGINES:
+            self._engines[engine] = interval
+        self._pending = _Pending(line, self._of_all(interval))
+
+    def _was_idle(self, engine: str) -> bool:
+        before = self._engines.get(engine)
+        return self._started if before is None else not before.running
+
+    def _of_all(self, interval: Interval) -> Interval:
+        """What the engines of one server do together: each prints for itself, one after the other."""
+        engines = self._engines.values()
+        if len(engines) < 2:
+            return interval
+        if not all(_together(each.time, interval.time) for each in engines):
+            return replace(interval, running=None, queued=None, kv_usage=None, doubt=_ONE_OF_SEVERAL)
+        rates, queued, used = (
+            [value for each in engines if (value := getattr(each, name)) is not None]
+            for name in ("rate_tok_s", "queued", "kv_usage")
+        )
+        return replace(
+            interval,
+            rate_tok_s=round(sum(rates), 2) if len(rates) == len(engines) else None,
+            running=sum(each.running or 0 for each in engines),
+            queued=sum(queued) if queued else None,
+            kv_usage=max(used, default=None),
+            doubt=interval.doubt if all(each.doubt for each in engines) else None,
+        )
 
     def _on_drafting(self, line: Line, text: str, out: list[Event]) -> None:
         """A line of the V1 engine: what was drafted since the last one."""
@@ -266,6 +298,18 @@ class VllmStream:
         if totals.accepted > totals.drafted:
             self._problem(line, "impossible", out)
             return
+        if totals.depth and totals.depth != self._depth:
+            self._depth = totals.depth
+            out.append(
+                ServerStart(
+                    source=self._source,
+                    stream=self._stream,
+                    engine="vLLM",
+                    time=line.time,
+                    depth=totals.depth,
+                    running=True,
+                )
+            )
         done = (totals.since(self._totals) if self._totals else None) or totals
         self._totals = totals
         if done.drafted:

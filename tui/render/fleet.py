@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 NARROWEST = 15
 """Cells that a source's name has in any case."""
 _NO_INCUMBENT = "no incumbent"
-_RANKS = {"FAIL": 2, "INCONCLUSIVE": 3, "NO_DATA": 3, _NO_INCUMBENT: 3, "EVEN": 4, "PASS": 5}
+_RANKS = {"FAIL": 0, "INCONCLUSIVE": 1, "NO_DATA": 1, _NO_INCUMBENT: 1, "EVEN": 2, "PASS": 3}
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,9 @@ class Fleet:
         return short_names(tuple(view.source.name for view in self.views))
 
 
-def _rank(view: View) -> int:
-    return {"failed": 0, "stale": 1}.get(view.source.state, _RANKS[verdict(view)])
+def _rank(view: View) -> tuple[int, int]:
+    """What cannot be read comes first, then what has gone silent; in each the worst verdict."""
+    return {"failed": 0, "stale": 1}.get(view.source.state, 2), _RANKS[verdict(view)]
 
 
 def verdict(view: View) -> str:

@@ -54,10 +54,11 @@ def notes(view: View | None, *, tall: bool) -> tuple[str, ...]:
     if view is None or view.canary is None:
         return ()
     source, judgement = view.source, view.judgement
-    texts = [source.message if source.state in ("waiting", "failed") else "", view.drift, *view.notes]
+    texts = [source.message if source.state in ("waiting", "failed") else "", source.server_note]
+    texts += [view.drift, *view.notes]
     if judgement is not None:
         texts += [judgement.reason if tall and judgement.verdict in _UNDECIDED else "", *judgement.warnings]
-    return tuple(text for text in texts if text)
+    return tuple(dict.fromkeys(text for text in texts if text))
 
 
 def _answer(scene: Scene, view: View, width: int) -> Content:
@@ -86,7 +87,7 @@ def _answer(scene: Scene, view: View, width: int) -> Content:
 def _waiting(source: SourceState, glyphs: Glyphs) -> Part:
     match source.state:
         case "waiting" | "failed":
-            return (clean(source.message, glyphs) or f"{source.state}: no such log yet", "$warn bold")
+            return (clean(source.message, glyphs) or "opening", "$warn bold")
         case "ended":
             return ("the source ended without a finished request", "$warn bold")
         case _:
@@ -202,7 +203,7 @@ def _source(scene: Scene, view: View, width: int) -> Content:
     right: list[Part] = []
     for word, style in badges(source):
         right += [" ", (word, style)]
-    problems = f"  {source.problems} problems" if source.problems else ""
+    problems = f"  {numbers.counted(source.problems, 'problem')}" if source.problems else ""
     right += _load(source.load, width)
     right.append((f"  {source.requests}{'+' if source.unnumbered else ''} req", ""))
     right.append((problems, "$warn"))

@@ -169,6 +169,11 @@ def count(value: float | None) -> str:
 Side = Literal["good", "bad", "even"]
 
 
+def counted(number: int, noun: str) -> str:
+    """A number of things, in words."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def side(value: float | None) -> Side | None:
     """On which side of 1 a ratio falls as it is written."""
     if value is None or not math.isfinite(value):

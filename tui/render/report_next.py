@@ -10,6 +10,7 @@ from tui.formats.events import harmless
 from tui.model.rates import expected_tokens
 from tui.model.unknowns import typical_acceptance
 from tui.render import numbers
+from tui.session.intervals import NEEDS_REQUESTS
 
 if TYPE_CHECKING:
     from tui.model.figures import Span
@@ -46,6 +47,8 @@ def measurement(facts: Facts) -> Measurement:
     effect, view = facts.effect, facts.view
     if view.canary is None:
         return Measurement("", "let requests finish in this source", "the first figures after the first one")
+    if view.judgement is not None and view.judgement.reason.startswith(NEEDS_REQUESTS):
+        return _single_requests(view)
     if effect is None:
         return _nothing(facts)
     match effect.unknown:
@@ -77,6 +80,16 @@ def _nothing(facts: Facts) -> Measurement:
         "none: the verdict stands",
         "no plausible value of what is still unknown makes this drafter pay at any of the depths asked",
     )
+
+
+def _single_requests(view: View) -> Measurement:
+    """Counters hold all requests together: more of them settle nothing."""
+    asks = "is the canary faster or slower?"
+    if view.source.engine not in ("llama.cpp", "halogen"):
+        do = "none here: this engine tells no single requests; time one load on both arms from the client"
+        return Measurement(asks, do, "unknown until then")
+    do = "read the logs of both arms: they tell single requests"
+    return Measurement(asks, do, "unknown until then", ("spectop report LOG --incumbent INCUMBENT_LOG",))
 
 
 def _requests(view: View) -> Measurement:

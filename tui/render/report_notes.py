@@ -173,7 +173,7 @@ def _uneven(requests: Sequence[Request], name: str, group: Callable[[Request], s
 
 def _of_source(view: View) -> Iterator[str]:
     if view.source.problems:
-        yield f"{view.source.problems} lines could not be read: spectop events shows them"
+        yield f"{numbers.counted(view.source.problems, 'line')} could not be read: spectop events shows what"
     if view.others:
         labels = ", ".join(
             f"{arm.label} ({numbers.rate(arm.decode_tok_s)} tok/s, {numbers.count(arm.requests)} requests)"

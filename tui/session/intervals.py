@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tui.model.acceptance import Acceptance, estimate, from_ratio
+from tui.model.acceptance import Acceptance, estimate, from_mean_length, from_ratio
 from tui.model.figures import Figure
 from tui.model.steps import StepFigures
 from tui.session.arms import NOW
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 TOGETHER = "counters hold all requests together"
 LOG_TELLS = f"{TOGETHER}: the server's log tells them apart"
+NEEDS_REQUESTS = "a verdict needs single requests"
 FROM_COUNTERS = "from the server's counters"
 _ROUNDED = 2e-5
 """Counters of six digits are off by 5 in a million each."""
@@ -64,6 +65,8 @@ def acceptance(sums: Sums, engine: str | None, depth: int | None) -> Acceptance:
         return estimate(
             rounds=sums.rounds, drafted=sums.rounds_drafted, accepted=sums.rounds_accepted, depth=depth
         )
+    if sums.mean_passes and depth:
+        return from_mean_length(sums.mean_tokens / sums.mean_passes, depth)
     if sums.drafted:
         return estimate(rounds=None, drafted=sums.drafted, accepted=sums.accepted, depth=depth)
     if sums.ratio_passes:
@@ -216,7 +219,7 @@ def without_requests(judgement: Judgement, view: ArmView, incumbent: float | Non
     """No verdict: it takes single requests. The ratio of the rates is shown all the same."""
     own = view.decode_tok_s
     ratio = own / incumbent if own is not None and incumbent and judgement.basis == "decode" else None
-    reason = f"a verdict needs single requests; {LOG_TELLS}"
+    reason = f"{NEEDS_REQUESTS}; {LOG_TELLS}"
     return replace(judgement, verdict="NO_DATA", reason=reason, ratio=ratio, requests_needed=None)
 
 

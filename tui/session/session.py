@@ -66,6 +66,7 @@ class _Source:
     requests: int = 0
     problems: int = 0
     last_line_at: float | None = None
+    server_note: str = ""
     changes: int = 0
     view: View | None = None
     made_of: tuple[int, Choice | None, Policy] | None = None
@@ -110,6 +111,10 @@ class Session:
         for server in source.servers.values():
             server.load = Load()
         source.changes += 1
+
+    def note_server(self, name: str, text: str) -> None:
+        """What is off, asleep or wrong with the server behind a source, in words; empty takes it away."""
+        self._source(name).server_note = text
 
     def gap(self, name: str) -> None:
         """Bytes of the source were left out: the first request seen next is not the first after its start."""
@@ -216,6 +221,7 @@ class Session:
             source.view.source,
             state=facts.state,
             message=facts.message,
+            server_note=facts.server_note,
             last_line_age_s=facts.last_line_age_s,
         )
         return replace(source.view, source=state)
@@ -316,6 +322,7 @@ class Session:
             identity=server.identity if server else Identity(),
             state="stale" if stale else source.state,
             message=source.message,
+            server_note=source.server_note,
             last_line_age_s=age,
             requests=source.requests,
             problems=source.problems,

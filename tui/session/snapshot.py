@@ -48,6 +48,7 @@ class SourceState:
         depth: K with where it comes from.
         state: waiting (no file yet), reading (backfill), live, stale (silent for long), ended, failed.
         message: what to do about `waiting` or `failed`; else empty.
+        server_note: what is off, asleep or wrong with its server, which is asked over HTTP; else empty.
         last_line_age_s: since the last line arrived.
         requests: finished ones. unnumbered: there are more, which the server's counters do not tell apart.
         restarted: the server started anew while being watched and no request has finished since.
@@ -68,6 +69,7 @@ class SourceState:
     problems: int
     restarts: int
     restarted: bool
+    server_note: str = ""
     load: Load = Load()  # frozen
     unnumbered: bool = False
 

@@ -56,6 +56,7 @@ class SourceFacts:
     identity: Identity
     state: State
     message: str
+    server_note: str
     last_line_age_s: float | None
     requests: int
     problems: int
@@ -230,6 +231,7 @@ class SourceView:
             synthetic=bool(facts.identity.synthetic),
             state=facts.state,
             message=facts.message,
+            server_note=facts.server_note,
             last_line_age_s=facts.last_line_age_s,
             requests=facts.requests + sum(sums.requests for sums in counted),
             problems=facts.problems,

@@ -109,7 +109,7 @@ class Known(NamedTuple):
     drafter: str | None
     depth: int | None
     build: int | None = None
-    replays: bool = False
+    replays: bool | None = None
 
 
 class _Rounds(NamedTuple):
@@ -169,7 +169,7 @@ def finished(known: Known, block: Block, credit: tuple[DrafterShare, ...] | None
             sound=block.sound,
             build=known.build,
             over_rest=None if rate_over is None else rate_over == "n-1",
-            replays=known.replays or (run is not None and run.replays),
+            replays=True if run is not None and run.replays else known.replays,
             overshoot=None if left is None else -left,
             depth=depth,
         )

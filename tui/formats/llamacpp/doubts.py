@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from tui.formats.llamacpp.lines import DraftCounts
 
 _REPLAYED_FROM, _STUCK_UNTIL, _INFLATED_UNTIL = 8842, 8977, 10209
+_STUCK = f"b{_REPLAYED_FROM} to b{_STUCK_UNTIL} print 1.00000 whenever drafts are verified again"
 _DRAFT_MIN = (4984, 5624)
 _LATER = 2**31
 _RATES_OVER_REST = 10406
@@ -20,7 +21,7 @@ def doubt_of(
     sound: bool,
     build: int | None,
     over_rest: bool | None,
-    replays: bool,
+    replays: bool | None,
     overshoot: int | None,
     depth: int | None,
 ) -> str | None:
@@ -31,7 +32,8 @@ def doubt_of(
         sound: it contradicts neither itself nor what is possible.
         build: the server's, where the log told it.
         over_rest: the printed rates leave the first token out; None where both definitions fit.
-        replays: drafts are verified again from checkpoints, where the model cannot take tokens back.
+        replays: drafts are verified again from checkpoints, where the model cannot take tokens back; None
+            where no start told.
         overshoot: tokens that by its counts were committed past the end of the answer.
         depth: most draft tokens that a round can have.
     """
@@ -42,6 +44,8 @@ def doubt_of(
         return "its acceptance line contradicts itself"
     if replays and accepted and (reason := _of_replays(counts, _builds(counts, build, over_rest))):
         return reason
+    if replays is None and drafted and build is not None and _REPLAYED_FROM <= build <= _STUCK_UNTIL:
+        return f"{_STUCK}; whether this one does, only the start of its log tells"
     if build is not None and _DRAFT_MIN[0] <= build <= _DRAFT_MIN[1] and accepted < drafted:
         return f"up to b{_DRAFT_MIN[1]} drafts thrown away for --draft-min count as drafted"
     # The last round commits at most its whole draft too many.
@@ -67,5 +71,5 @@ def _of_replays(counts: DraftCounts, builds: tuple[int, int]) -> str | None:
     if counts.accepted < counts.drafted:
         return f"up to b{_INFLATED_UNTIL} a draft verified again counts one token too many as accepted"
     if first <= _STUCK_UNTIL:
-        return f"b{_REPLAYED_FROM} to b{_STUCK_UNTIL} print 1.00000 whenever drafts are verified again"
+        return _STUCK
     return None
