@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 LINE_LIMIT = 1 << 20
 """Bytes of the longest line that is kept, its line end included; also the size of the largest block."""
-CHUNK = LINE_LIMIT - (1 << 16)
-"""Bytes read at once: with an unfinished line before them they still fit into one block."""
+CHUNK = 1 << 18
+"""Bytes read at once."""
 
 UTF16_MARKS = {codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE}
 _GZIP = b"\x1f\x8b"

@@ -138,8 +138,10 @@ class LogReader:
             if position <= start < end:
                 if partial or groups >= CRI:
                     groups |= ALWAYS
-                self._take(data[start:end], offset + start, groups, out)
-                position = end + 1
+                # What nobody wants is not even unwrapped: a part of a record would wait for its rest.
+                if groups & ALWAYS or groups & self._wanted(*self._streams.values()):
+                    self._take(data[start:end], offset + start, groups, out)
+                    position = end + 1
 
     def _take(self, raw: bytes, offset: int, groups: int, out: list[Event]) -> None:
         """Read one line, unless nothing of its groups can come now."""
@@ -153,7 +155,7 @@ class LogReader:
             return
         stream = self._streams.get(line.stream)
         if groups != ALWAYS:
-            groups &= ALWAYS | self._wanted(stream)
+            groups &= ALWAYS | (self._wanted() if stream is None else self._wanted(stream))
             if not groups:
                 return
         if not sound:
@@ -210,7 +212,7 @@ class LogReader:
 
     def _lines(self, data: bytes) -> list[tuple[int, int, int]]:
         """The lines of a slice that can matter, as `lines_with_keywords` tells them."""
-        wanted = self._wanted(None)
+        wanted = self._wanted()
         groups = ALWAYS | STARTING | wanted | (MORE if wanted & KIN else 0)
         lines = lines_with_keywords(data, groups | self._parts)
         if b'"stream"' in data and (data.startswith(b"{") or b"\n{" in data):
@@ -223,15 +225,15 @@ class LogReader:
             lines = sorted(found.values())
         return lines
 
-    def _wanted(self, stream: Dialect | None) -> int:
-        """The groups of which a line of this stream is read, beside those that always are.
+    def _wanted(self, *streams: Dialect) -> int:
+        """The groups of which a line of one of these streams is read, beside those that always are.
 
         Where names stand before the lines, anything may come under the next name. Otherwise there is one
         server, which has told by now what it is. What is wanted never grows but by a start.
         """
         groups = EVERY_GROUP if self._lead is None or self._mixed else self._lead.wants | GAPS
         groups = groups | MORE if self._more else groups & ~MORE
-        starting = stream is not None and stream.starting
+        starting = any(stream.starting for stream in streams)
         return groups | STARTING if starting else groups & ~STARTING
 
     def _problem(self, kind: ProblemKind, text: str, offset: int, out: list[Event]) -> None:
