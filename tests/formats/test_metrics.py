@@ -298,6 +298,28 @@ def test_time_that_falls_by_itself_is_no_restart_and_no_time() -> None:
     assert [(i.tokens, i.seconds) for i in intervals(events)] == [(100, 50.0), (50, None)]
 
 
+@pytest.mark.parametrize("seconds", [1.2345e15, 1e6])
+def test_a_time_that_was_never_set_is_no_time(seconds: float) -> None:
+    events = read_all(
+        [look(llamacpp(100, 5.0), 0), look(llamacpp(150, seconds), 2), look(llamacpp(200, seconds), 99)]
+    )
+    assert [(i.tokens, i.seconds) for i in intervals(events)] == [(100, 5.0), (50, None), (50, None)]
+
+
+@pytest.mark.parametrize(
+    ("slots", "depth"),
+    [
+        ([{"speculative": True, "params": {"speculative.n_max": 16}}, {"speculative": True}], 16),
+        ([{"speculative": False, "params": {"speculative.n_max": 16}}], None),
+        ([{"speculative": True, "params": {"speculative.n_max": "16"}}], None),
+        ([{"speculative": True, "params": {"speculative.n_max": 0}}], None),
+    ],
+)
+def test_old_builds_tell_the_depth_with_their_slots(slots: list[dict[str, Any]], depth: int | None) -> None:
+    (start,) = starts(read_all([look(llamacpp(), slots=slots)]))
+    assert start.depth == depth
+
+
 def test_vllm_labels_are_summed_and_its_histograms_left_alone() -> None:
     name = "vllm:spec_decode_num_"
     rows = [
@@ -370,7 +392,9 @@ def test_slots_of_older_builds_are_understood() -> None:
 def test_a_routers_child_tells_its_drafter_by_its_command_line() -> None:
     args = ("llama-server", "--port", "41000", "--spec-type", "draft-mtp", "--model-draft", "d.gguf")
     (start,) = starts(read_all([look(llamacpp(), args=args)]))
-    assert (start.spec_types, start.draft_model) == (("draft-mtp",), "d.gguf")
+    assert (start.spec_types, start.draft_model, start.depth) == (("draft-mtp",), "d.gguf", None)
+    (start,) = starts(read_all([look(llamacpp(), args=(*args, "--draft-max", "5"))]))
+    assert start.depth == 5
 
 
 @given(st.text(alphabet='lamcp:_tokens{}"=,0123456789.e+-nax #\n\\', max_size=300))

@@ -17,6 +17,7 @@ from tui.render import numbers
         (0.5, "0.500"),
         (1234.6, "1235"),
         (0, "0"),
+        (3.7e-13, "<0.001"),
     ],
 )
 def test_rates_have_three_significant_digits(value: float, text: str) -> None:

@@ -19,8 +19,11 @@ E = TypeVar("E", bound=Event)
 
 PRECISE = 50
 """How often a counter's last printed digit must have moved before its difference is worth an interval."""
+_DEPTH_OPTIONS = ("--draft", "--draft-n", "--draft-max", "--spec-draft-n-max")
 PATIENCE_S = 60.0
 """An interval is given after so long, however coarse."""
+_LONGEST_TOKEN_S = 100.0
+"""No token takes longer: up to b8663 a time could be counted that was never set."""
 MISCOUNTED = ((0, 14, 0), (0, 15, 3))
 """First and last halogen version that counts one drafted token where it made two (fixed in 0.16.0)."""
 
@@ -125,13 +128,13 @@ class PolledServer:
         rounds, drafted = _whole(counters, self._base, "rounds"), _whole(counters, self._base, "drafted")
         positions = sorted((name for name in counters if name.isdecimal()), key=int)
         reached = [_difference(counters, self._base, name) for name in positions]
-        seconds = _difference(counters, self._base, "seconds")
+        seconds, tokens = (_difference(counters, self._base, name) for name in ("seconds", "tokens"))
         return self._event(
             Interval,
             sample,
             engine,
-            seconds=seconds if "seconds" in counters and seconds >= 0 else None,
-            tokens=_difference(counters, self._base, "tokens") if "tokens" in counters else None,
+            seconds=seconds if 0 < seconds <= _LONGEST_TOKEN_S * tokens else None,
+            tokens=tokens if "tokens" in counters else None,
             drafted=None if engine == "halogen" and _miscounts(sample.about) else drafted,
             accepted=_whole(counters, self._base, "accepted"),
             rounds=rounds,
@@ -288,7 +291,7 @@ def _about(sample: Sample, engine: Engine, counters: Counters) -> dict[str, Any]
         "model": _text(about.get("model_path")) or _text(about.get("model_alias")),
         "draft_model": _option(sample.args, "-md", "--model-draft", "--spec-draft-model"),
         "spec_types": _spec_types(sample),
-        "depth": sum(name.isdecimal() for name in counters) or None,
+        "depth": sum(name.isdecimal() for name in counters) or _depth(sample),
     }
 
 
@@ -300,6 +303,14 @@ def _halogen_drafters(about: Mapping[str, Any]) -> tuple[str, ...] | None:
     # Before versions were told, its weights were said to be missing even where they were not.
     missing = about.get("drafter_weights_loaded") is False and halogen_version(about) is not None
     return () if drafter == "serial" or missing else (drafter,)
+
+
+def _depth(sample: Sample) -> int | None:
+    """The largest depth of the slots' last tasks (b4164 to b8954), else that of a child's command line."""
+    params = [slot.get("params") for slot in sample.slots or () if slot.get("speculative") is True]
+    told = [_number(each.get("speculative.n_max")) for each in params if isinstance(each, dict)]
+    option = _option(sample.args, *_DEPTH_OPTIONS) or ""
+    return max((depth for depth in told if depth), default=int(option) if option.isdecimal() else None)
 
 
 def _spec_types(sample: Sample) -> tuple[str, ...] | None:

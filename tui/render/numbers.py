@@ -14,15 +14,18 @@ if TYPE_CHECKING:
     from tui.model.figures import Figure, Root, RootSpan, Span
 
 UNKNOWN = "--"
+_LEAST = 0.001
 Write = Callable[[float | None], str]
 
 
 def significant(value: float | None, digits: int = 3) -> str:
-    """A number with so many significant digits, but all digits before the point."""
+    """A number with so many significant digits, but all digits before the point and few behind it."""
     if value is None or not math.isfinite(value):
         return UNKNOWN
     if value == 0:
         return "0"
+    if 0 < value < _LEAST:
+        return f"<{_LEAST:g}"
     decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
     rounded = round(value, decimals)
     if abs(rounded) >= 10 ** (digits - decimals):  # 9.996 rounds up into another digit
