@@ -213,15 +213,22 @@ def test_a_log_of_the_same_name_that_is_another_is_not_taken(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("target", "words"), [("pipe:[9]", "goes into a pipe"), ("/dev/pts/3", "goes to no file")]
+    ("target", "unit", "words"),
+    [("pipe:[9]", "", "goes into a pipe"), ("/dev/pts/3", "/system.slice/tmux.service", "goes to no file")],
 )
 def test_a_log_that_goes_elsewhere_is_not_looked_for_in_the_journal(
-    tmp_path: Path, target: str, words: str
+    tmp_path: Path, target: str, unit: str, words: str
 ) -> None:
     with server(tmp_path) as process:
-        found = look(tmp_path, process, "0::/system.slice/tmux.service\n", stderr=target)
+        found = look(tmp_path, process, f"0::{unit}\n", stderr=target)
     assert found.source is None
     assert words in found.notes[0]
+
+
+def test_what_a_units_program_reads_by_a_pipe_is_in_the_units_journal(tmp_path: Path) -> None:
+    with server(tmp_path) as process:
+        found = look(tmp_path, process, "0::/system.slice/ollama.service\n", stderr="pipe:[9]")
+    assert found.source == "journal:ollama.service"
 
 
 def test_a_log_that_is_off_is_told(tmp_path: Path) -> None:

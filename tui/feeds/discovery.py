@@ -202,7 +202,8 @@ class _Server:
             if target.endswith(_DELETED) or os.path.isfile(target):  # noqa: PTH113
                 return self._file(target)
         units = [unit for unit in _UNIT.findall(cgroup) if not _SESSION.fullmatch(unit)]
-        if units and (not targets or any(target.startswith("socket:") for target in targets)):
+        # Into a pipe within a unit: what started it (Ollama, llama-swap) passes it on to the unit's journal.
+        if units and (not targets or any(target.startswith(("socket:", "pipe:")) for target in targets)):
             return f"journal:{'user/' if _SESSION.search(cgroup) else ''}{units[-1]}"
         if not targets:
             self._notes.append("where its log goes is told to its own user and root alone")
