@@ -9,6 +9,7 @@ from tui.render import plot
 from tui.render.bars import bar, gauge
 from tui.render.glyphs import ASCII, UNICODE, Glyphs
 from tui.render.sparkline import cells, sparkline, top
+from tui.session.snapshot import HistoryPoint
 
 BOTH = pytest.mark.parametrize("glyphs", [UNICODE, ASCII], ids=["unicode", "ascii"])
 
@@ -122,6 +123,14 @@ def test_pictures_fill_exactly_their_cells(glyphs: Glyphs, name: str, size: tupl
 def test_pictures_use_the_colours_of_the_theme_and_no_others() -> None:
     styles = {span.style for line in plot.rate_over_p(LIVE, 0.6, 60, 12, UNICODE) for span in line.spans}
     assert styles == {"$canary", "$incumbent", "$draft bold", "$muted"}
+
+
+def test_a_long_history_keeps_its_ends_and_its_scale() -> None:
+    long = tuple(HistoryPoint(n, 2.0 if n == 77 else 1.5, (1.4, 1.6)) for n in range(1, 1001))
+    shown = [line.plain for line in plot.ratio_history(long, 40, 8, UNICODE)]
+    assert shown[0].startswith("2.05x")
+    assert "1000 req" in shown[-1]
+    assert shown[-1].split()[0] == "1"
 
 
 def test_verify_cost_has_the_usual_assumption_as_its_line_and_marks_what_was_measured() -> None:

@@ -122,6 +122,22 @@ async def test_the_screen_takes_a_new_snapshot_by_itself() -> None:
         assert "30 req" in spectop.text
 
 
+async def test_text_can_be_selected_and_is_marked() -> None:
+    def grounds() -> set[str]:
+        row = spectop.app.screen._compositor.render_strips()[1]
+        return {str(segment.style.bgcolor) for segment in row if segment.style and segment.text.strip()}
+
+    async with driving() as spectop:
+        plain = grounds()
+        spectop.app.screen.text_select_all()
+        await spectop.pilot.pause()
+        assert grounds().isdisjoint(plain)
+        assert "tok/s" in (spectop.app.screen.get_selected_text() or "")
+        spectop.app.screen.clear_selection()
+        await spectop.pilot.pause()
+        assert grounds() == plain
+
+
 async def test_nothing_is_repainted_when_nothing_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     async with driving() as spectop:
         column = spectop.app.main.columns[0]

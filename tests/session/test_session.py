@@ -282,6 +282,18 @@ def test_another_concurrency_is_no_drift() -> None:
     assert one_view(session).drift == ""
 
 
+def test_the_table_of_a_snapshot_stands_still_while_requests_come() -> None:
+    session = Session(Policy(warm_up=0))
+    # Its plain steps need t_s, which the start without drafting below tells later.
+    session.add([start(), drafted(plain_steps=5)])
+    rows = one_view(session).requests
+    before = [(row.number, row.arm, row.round_ms) for row in rows]
+    session.add([start(spec_types=()), plain(), start(), drafted()])
+    assert [(row.number, row.arm, row.round_ms) for row in rows] == before
+    assert [row.number for row in one_view(session).requests] == [3, 2, 1]
+    assert one_view(session).requests[-1].round_ms != before[0][2]
+
+
 def test_requests_of_two_router_streams_never_pool() -> None:
     session = Session()
     session.add([drafted(stream="8081"), drafted(stream="8082"), drafted(stream="8082")])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -14,6 +16,10 @@ from tui.formats.events import harmless
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
+
+if find_spec("sniffio") is None:
+    # httpcore tries to import it some times a request, and each try searches all of the path again.
+    sys.modules["sniffio"] = None  # type: ignore[assignment]  # how import is told that it is not there
 
 PATIENCE = httpx.Timeout(10.0, connect=5.0)
 LARGEST = 16 * 2**20

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
@@ -49,6 +50,7 @@ START_S = 3.0
 _TWO_COLUMNS, _TALL = 190, 31
 _REPORT = 100
 """Cells that a report is laid out over at most."""
+_answer = lru_cache(maxsize=8)(answer)
 
 
 class MainScreen(Screen[None]):
@@ -155,7 +157,7 @@ class MainScreen(Screen[None]):
             view=view,
             levers=levers,
             what=what,
-            answer=answer(what),
+            answer=_answer(what),
             glyphs=self.glyphs,
             number=index + 1,
             of=max(1, len(views)),
