@@ -33,7 +33,7 @@ async def drawn(pilot: Pilot[None]) -> None:
 def loss(monkeypatch: pytest.MonkeyPatch) -> SpectopApp:
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("COLORTERM", "truecolor")
-    monkeypatch.setattr("tui.app._speaks_utf8", lambda: True)
+    monkeypatch.setattr("tui.app.speaks_utf8", lambda: True)
     plot.load()
     demo = Demo(speed=math.inf, clock=lambda: 0.0)
     return SpectopApp(FakeWatch(*demo.snapshot().views))

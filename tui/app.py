@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import sys
 import threading
 from functools import partial
 from pathlib import Path
@@ -20,7 +19,7 @@ from tui.costfile import benches_at_hand, read_typed
 from tui.panels.requests import RequestsPanel
 from tui.panels.whatif import WhatIfPanel
 from tui.render import alerts, plot
-from tui.render.glyphs import ASCII, UNICODE
+from tui.render.glyphs import ASCII, UNICODE, speaks_utf8
 from tui.render.text import clean
 from tui.render.themes import COLOURLESS, DARK, load_themes
 from tui.screens.cost import CostScreen
@@ -42,6 +41,8 @@ if TYPE_CHECKING:
 
 PACE_S = 0.5
 """The screen changes at most this often, whatever the log's rate."""
+MANY, SLOW_PACE_S = 8, 2.0
+"""With more sources than so many it changes more slowly: what is drawn of each adds up."""
 GRACE_S = 3.0
 """How long an orderly end may take after a signal."""
 
@@ -94,7 +95,7 @@ class SpectopApp(App[None]):
         self.animation_level = "none"
         self.watch_sources = watch
         self.quiet = quiet
-        self.glyphs = ASCII if ascii or not _speaks_utf8() else UNICODE
+        self.glyphs = ASCII if ascii or not speaks_utf8() else UNICODE
         self.set_class(self.glyphs.ascii, "-ascii")
         self.live: Snapshot | None = None
         self.shown: Snapshot | None = None
@@ -124,7 +125,7 @@ class SpectopApp(App[None]):
         return self.main
 
     def on_mount(self) -> None:
-        """Start to follow, and to look twice a second."""
+        """Start to follow, and to look."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, self._leave, 128 + number)
@@ -133,8 +134,7 @@ class SpectopApp(App[None]):
             self.main.show(None)
         else:
             self.run_worker(self.watch_sources.run(), name="watch", exit_on_error=True)
-            self.take()
-            self.set_interval(PACE_S, self.take)
+            self._look()
         if not plot.loaded():
             self.call_after_refresh(self._load_plots)
 
@@ -156,6 +156,11 @@ class SpectopApp(App[None]):
     async def _load_plots(self) -> None:
         await asyncio.to_thread(plot.load)
         self.main.redraw()
+
+    def _look(self) -> None:
+        self.take()
+        many = self.live is not None and len(self.live.views) > MANY
+        self.set_timer(SLOW_PACE_S if many else PACE_S, self._look)
 
     def take(self) -> None:
         """Look at what is known now; while paused the screen keeps what it shows."""
@@ -290,9 +295,3 @@ class SpectopApp(App[None]):
 
 def _requests(snapshot: Snapshot) -> int:
     return sum(view.source.requests for view in snapshot.views)
-
-
-def _speaks_utf8() -> bool:
-    """Whether the terminal can show more than ASCII; the Linux console has no small blocks."""
-    encoding = getattr(sys.__stderr__, "encoding", None) or "ascii"
-    return "utf" in encoding.lower() and os.environ.get("TERM") != "linux"

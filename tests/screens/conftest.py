@@ -11,5 +11,5 @@ from tui.render import plot
 def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("COLORTERM", "truecolor")
-    monkeypatch.setattr("tui.app._speaks_utf8", lambda: True)
+    monkeypatch.setattr("tui.app.speaks_utf8", lambda: True)
     plot.load()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from dataclasses import dataclass
 
 
@@ -62,3 +64,9 @@ ASCII = Glyphs(
 )
 FRAME_TO_ASCII = str.maketrans("─│┌┐└┘├┤┬┴┼", "-|+++++++++")
 """Box drawing that plotext frames its pictures with, and what stands for it."""
+
+
+def speaks_utf8() -> bool:
+    """Whether the terminal can show more than ASCII; the Linux console has no small blocks."""
+    encoding = getattr(sys.__stderr__, "encoding", None) or "ascii"
+    return "utf" in encoding.lower() and os.environ.get("TERM") != "linux"

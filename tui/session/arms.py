@@ -91,7 +91,7 @@ class Arm:
         decode, delivered: sums for the comparison by stratum, warm-up and short answers left out.
         recent: the last requests. rates, ratios, commits, positions: of each its rate, its acceptance ratio,
             its mean accepted length, and how many positions it printed.
-        past, past_choice: the ratio's history by requests, and what it was held against.
+        past, past_choice: the ratio at the first checkpoints by their requests, and what it was held against.
         order: rises with every request that any arm gets; the newest arm has the highest.
     """
 
@@ -197,6 +197,7 @@ class Arm:
         if len(self.checkpoints) > CHECKPOINTS:
             self._checkpoint_every *= 2
             self.checkpoints = [c for c in self.checkpoints if not c.requests % self._checkpoint_every]
+            self.past = {at: point for at, point in self.past.items() if not at % self._checkpoint_every}
 
     @property
     def step_sums(self) -> tuple[Sums, str]:

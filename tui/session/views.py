@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -66,6 +66,11 @@ class SourceFacts:
     arms: tuple[Arm, ...]
     rows: tuple[Row, ...]
     in_flight: tuple[Progress, ...]
+
+
+@lru_cache(maxsize=1024)
+def _name(source: str) -> str:
+    return PurePath(source).name
 
 
 @dataclass(frozen=True)
@@ -171,7 +176,7 @@ class SourceView:
         k = depth(arm, self.policy.depth)
         known = f" K={k.value:.0f}" if k.value is not None and k.provenance != "derived" else ""
         start = f" #{arm.key.generation}" if len({a.key.generation for a in self.facts.arms}) > 1 else ""
-        return f"{PurePath(arm.key.source).name} {drafts}{known}{start}"
+        return f"{_name(arm.key.source)} {drafts}{known}{start}"
 
     def view(self) -> View:
         """Everything shown of this source."""
@@ -346,14 +351,11 @@ class SourceView:
         """
         if arm.past_choice is not self.choice:
             arm.past_choice, arm.past = self.choice, {}
-        known, arm.past = arm.past, {}
-        grows = isinstance(self.choice, (DrafterArm, EarlierArm))
-        for checkpoint in arm.checkpoints:
-            point = known.get(checkpoint.requests)
-            if point is None and (grows or checkpoint.requests not in known):
-                point = self._point(checkpoint)
-            arm.past[checkpoint.requests] = point
-        return tuple(point for point in arm.past.values() if point is not None)
+        past, grows = arm.past, isinstance(self.choice, (DrafterArm, EarlierArm))
+        for checkpoint in arm.checkpoints[0 if grows else len(past) :]:
+            if past.get(checkpoint.requests) is None:
+                past[checkpoint.requests] = self._point(checkpoint)
+        return tuple(point for point in past.values() if point is not None)
 
     def _point(self, checkpoint: Checkpoint) -> HistoryPoint | None:
         judged = self._judge(ArmSums(checkpoint.decode))

@@ -45,11 +45,12 @@ def drift_of(arm: Arm) -> str:
     """What moved the rate between the last requests and those before, at the concurrency of the newest."""
     if not arm.recent:
         return ""
-    stratum = stratum_of(arm.recent[-1].concurrency)
+    newest = arm.recent[-1].concurrency
     alike = [
         request
         for request, rate in zip(arm.recent, arm.rates, strict=True)
-        if rate is not None and stratum_of(request.concurrency) == stratum
+        if rate is not None
+        and (request.concurrency == newest or stratum_of(request.concurrency) == stratum_of(newest))
     ]
     before, now = alike[:-NOW], alike[-NOW:]
     if len(before) < DRIFT_REQUESTS or not _moved(before, now):
