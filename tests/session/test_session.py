@@ -235,6 +235,25 @@ def test_doubtful_rounds_are_counted_nowhere_while_their_time_is() -> None:
     assert view.requests[0].round_ms.note == "impossible"
 
 
+@pytest.mark.parametrize(
+    ("build", "words"),
+    [
+        ("b6722", ""),
+        ("b6723", "a little high"),
+        ("b7322", "high"),
+        ("b7683", "too low"),
+        ("b7684", ""),
+        (None, ""),
+    ],
+)
+def test_builds_whose_clock_is_wrong_are_told(build: str | None, words: str) -> None:
+    session = Session()
+    session.add([start(build=build), drafted()])
+    notes = " ".join(one_view(session).notes)
+    assert bool(notes) == bool(words)
+    assert words in notes
+
+
 def test_failed_and_cancelled_requests_count_nowhere_and_leave_the_flight() -> None:
     session = Session()
     session.add([start(), Progress(source="a.log", slot=0, task=7, tokens=100, rate_tok_s=20.0)])

@@ -23,6 +23,20 @@ NO_DRAFT_TIME = {
 SEEN_ROUNDS = 20
 """Rounds before a depth that was never reached is remarked upon."""
 
+_CLOCK_FAULTS = (
+    (
+        6723,
+        7322,
+        "b6723 to b7322 leave an answer's last pass out of its decode time: rates are a little high",
+    ),
+    (
+        7323,
+        7683,
+        "b7323 to b7683 count a part of the prompt's time on a GPU as decode time: rates are too low",
+    ),
+)
+"""First and last build of llama.cpp with a fault of its clock, and the fault."""
+
 
 def depth(arm: Arm, typed: int | None) -> Figure:
     """K: as typed, from start-up lines or printed positions, else at least what was seen."""
@@ -143,6 +157,14 @@ def commit_needed(incumbent: float | None, round_ms: Figure) -> Figure:
     if round_ms.value is None:
         return Figure.unknown(f"round time {round_ms.note}")
     return Figure(incumbent * round_ms.value / 1000, "derived", round_ms.note)
+
+
+def clock_fault(arm: Arm) -> str:
+    """What is known to be wrong with the decode times of an arm's build, in words; empty where nothing is."""
+    build = arm.identity.build or ""
+    if not build.startswith("b") or not build[1:].isdecimal():
+        return ""
+    return next((fault for first, last, fault in _CLOCK_FAULTS if first <= int(build[1:]) <= last), "")
 
 
 def differing_models(incumbent: Arm, canary: Arm) -> str:

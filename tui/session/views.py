@@ -18,6 +18,7 @@ from tui.session.intervals import beyond_log, interval_view, rate_note, with_cou
 from tui.session.measures import (
     acceptance,
     acceptance_ratio,
+    clock_fault,
     class_of,
     commit_needed,
     coverage,
@@ -218,8 +219,10 @@ class SourceView:
 
     def _notes(self, canary: Arm) -> tuple[str, ...]:
         rate = rate_note(canary)
-        texts = (f"decode rate from counters: {rate}" if rate else "", beyond_log(canary, canary.counted))
-        return tuple(text for text in texts if text)
+        arms = [canary] if self.incumbent_arm is None else [canary, self.incumbent_arm]
+        texts = [clock_fault(arm) for arm in arms]
+        texts += [f"decode rate from counters: {rate}" if rate else "", beyond_log(canary, canary.counted)]
+        return tuple(dict.fromkeys(text for text in texts if text))
 
     def _source_state(self) -> SourceState:
         facts = self.facts
