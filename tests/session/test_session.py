@@ -239,7 +239,7 @@ def test_doubtful_rounds_are_counted_nowhere_while_their_time_is() -> None:
     ("build", "words"),
     [
         ("b6722", ""),
-        ("b6723", "a little high"),
+        ("b6723", "bit high"),
         ("b7322", "high"),
         ("b7683", "too low"),
         ("b7684", ""),

@@ -27,12 +27,12 @@ _CLOCK_FAULTS = (
     (
         6723,
         7322,
-        "b6723 to b7322 leave an answer's last pass out of its decode time: rates are a little high",
+        "b6723 to b7322 leave an answer's last pass out of the decode time: rates are a bit high",
     ),
     (
         7323,
         7683,
-        "b7323 to b7683 count a part of the prompt's time on a GPU as decode time: rates are too low",
+        "b7323 to b7683 count some of a GPU's prompt time as decode time: rates are too low",
     ),
 )
 """First and last build of llama.cpp with a fault of its clock, and the fault."""

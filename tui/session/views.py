@@ -18,8 +18,8 @@ from tui.session.intervals import beyond_log, interval_view, rate_note, with_cou
 from tui.session.measures import (
     acceptance,
     acceptance_ratio,
-    clock_fault,
     class_of,
+    clock_fault,
     commit_needed,
     coverage,
     depth,
