@@ -131,6 +131,12 @@ def test_what_the_server_is_busy_with_is_said(load: Load, width: int, shown: str
     assert hidden not in line
 
 
+def test_requests_that_are_not_numbered_are_unknown_not_none() -> None:
+    assert "-- req" in third(view(source=replace(source(), requests=0, unnumbered=True)))
+    assert "12+ req" in third(view(source=replace(source(), requests=12, unnumbered=True)))
+    assert "0 req" in third(view(source=replace(source(), requests=0)))
+
+
 def test_a_long_name_gives_way_to_the_badges() -> None:
     line = third(view(source=source(name="x" * 300, synthetic=True)))
     assert "SYNTHETIC" in line

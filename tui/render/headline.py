@@ -205,7 +205,8 @@ def _source(scene: Scene, view: View, width: int) -> Content:
         right += [" ", (word, style)]
     problems = f"  {numbers.counted(source.problems, 'problem')}" if source.problems else ""
     right += _load(source.load, width)
-    right.append((f"  {source.requests}{'+' if source.unnumbered else ''} req", ""))
+    counted = f"{source.requests}{'+' if source.unnumbered else ''}"
+    right.append((f"  {counted if source.requests or not source.unnumbered else numbers.UNKNOWN} req", ""))
     right.append((problems, "$warn"))
     if source.state != "stale":
         right.append((f"  {numbers.age(source.last_line_age_s)}", "$muted"))
