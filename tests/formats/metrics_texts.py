@@ -58,12 +58,17 @@ def halogen(
         ("llamacpp:predicted_tokens_seconds", "gauge", f"{gauge:.6g}"),
         ("llamacpp:requests_processing", "gauge", f"{running}"),
         ("llamacpp:requests_deferred", "gauge", "0"),
+        ("llamacpp:kv_cache_tokens", "gauge", "32768"),
         ("llamacpp:kv_cache_usage_ratio", "gauge", "0.125"),
         ("halogen:requests_total", "counter", f"{requests}"),
         ("halogen:prompt_tokens_cached_total", "counter", "0"),
         ("halogen:draft_tokens_total", "counter", f"{drafted}"),
         ("halogen:draft_tokens_accepted_total", "counter", f"{accepted}"),
+        ("halogen:structured_requests_total", "counter", "0"),
         ("halogen:kv_pool_positions", "gauge", "262144"),
+        ("halogen:kv_pool_reserved_tokens", "gauge", "0"),
+        ("halogen:draft_list_misses_total", "counter", f"{drafted // 3}"),
+        ("halogen:draft_list_tokens_total", "counter", f"{drafted * 2}"),
     ]
     return "".join(
         f"# HELP {name} Words about it\n# TYPE {name} {kind}\n{name} {value}\n" for name, kind, value in rows

@@ -170,6 +170,14 @@ def test_halogen_versions_that_miscount_have_no_drafted_tokens(version: str | No
     assert interval.drafted == (600 if counts else None)
 
 
+def test_a_serial_halogen_has_drafted_nothing_and_a_million_seconds_are_read() -> None:
+    looks = [halogen(9000, 50_000_000, 1_234_560.0), halogen(9500, 53_000_000, 1_334_560.0, 0, 0)]
+    assert "seconds_total 1.23456e+06" in looks[0]
+    first, second = intervals(read_all([look(text, 900.0 * at, "halogen") for at, text in enumerate(looks)]))
+    assert (first.seconds, first.drafted, first.accepted) == (1_234_560.0, 0, 0)
+    assert (second.tokens, second.seconds, second.requests) == (3_000_000, 100_000.0, 500)
+
+
 @pytest.mark.parametrize(
     ("says", "drafters"),
     [
