@@ -149,6 +149,7 @@ def test_no_concurrency_in_common_asks_for_the_same_load() -> None:
     view = view_of([start(), *[drafted(concurrency=2) for _ in range(30)]], log())
     assert facts_of(view).verdict == "NO_DATA"
     assert "the same load on both arms" in part(view, "e")
+    assert not re.search(r"\dx", part(view, "c").split("measured")[0])
 
 
 @pytest.mark.parametrize("events", [[], [start()], canary(3), losing(15)])

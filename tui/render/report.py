@@ -301,7 +301,8 @@ def _measured_rate(arm: ArmView, view: View) -> str:
     if arm.depth.value is not None:
         words += f" at {numbers.depth(arm.depth)}"
     beaten = view.incumbent.decode_tok_s if view.incumbent is not None else None
-    if beaten and arm.decode_tok_s is not None:
+    # Where the arms were never under the same load, a ratio of whole arms would mislead.
+    if beaten and arm.decode_tok_s is not None and view.ratio is not None:
         words += f", {numbers.significant(arm.decode_tok_s / beaten)}x"
     return words
 
