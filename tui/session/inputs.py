@@ -10,7 +10,7 @@ from tui.model.steps import is_upper_bound
 from tui.model.whatif import ASSUMED_VERIFY_FACTOR, DEPTHS, Measured, WhatIf
 from tui.session.intervals import coverage as counted_coverage
 from tui.session.intervals import step_times as unknown_step_times
-from tui.session.measures import class_of, coverage, depth, mean_accepted_length, step_times
+from tui.session.measures import class_of, coverage, depth, mean_accepted_length, reached, step_times
 
 if TYPE_CHECKING:
     from tui.model.cost import Profile
@@ -41,7 +41,7 @@ def what_if(
     kind = class_of(arm, policy.drafter_class) or "plain"
     share = counted_coverage(sums, arm.engine) if arm.interval_only else coverage(sums)
     configured = max(1, round(k.value)) if k.value is not None else 1
-    curve = tuple(c / sums.position_rounds for c in sums.reached) if sums.position_rounds else None
+    curve = reached(sums)
     verify = steps.verify_factor
     if verify.value is None and not sums.rounds and target_step.value is not None:
         verify = Figure(ASSUMED_VERIFY_FACTOR, "assumed", "no round measured")

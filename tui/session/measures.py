@@ -70,7 +70,7 @@ def acceptance(arm: Arm, typed_depth: int | None) -> Acceptance:
         )
     k = depth(arm, typed_depth)
     configured = int(k.value) if k.value is not None and k.provenance != "derived" else None
-    if sums.position_rounds:
+    if sums.position_rounds and sums.telling:
         return estimate(
             rounds=sums.position_rounds,
             drafted=sums.position_drafted,
@@ -78,32 +78,39 @@ def acceptance(arm: Arm, typed_depth: int | None) -> Acceptance:
             depth=configured,
             position_counts=sums.reached,
         )
-    if sums.rounds:
+    if sums.rounds and sums.telling:
         return estimate(
             rounds=sums.rounds, drafted=sums.rounds_drafted, accepted=sums.rounds_accepted, depth=configured
         )
     return estimate(rounds=None, drafted=sums.drafted, accepted=sums.accepted, depth=configured)
 
 
+def reached(sums: Sums) -> tuple[float, ...] | None:
+    """Share of rounds whose first i drafts were all accepted, i = 1..K."""
+    if not sums.position_rounds or not sums.telling:
+        return None
+    return tuple(count / sums.position_rounds for count in sums.reached)
+
+
 def mean_accepted_length(sums: Sums) -> Figure:
     """M = 1 + accepted/rounds, pooled over rounds."""
-    if not sums.rounds:
-        return Figure.unknown("rounds unknown" if sums.drafts else "nothing drafted")
+    if why := _untold(sums):
+        return Figure.unknown(why)
     return Figure(1 + sums.rounds_accepted / sums.rounds, "measured", _settled(sums))
 
 
 def tokens_per_pass(sums: Sums) -> Figure:
     """Tokens over all target passes, drafted or not."""
+    if why := _untold(sums):
+        return Figure.unknown(why)
     passes = sums.rounds + sums.passes_without_draft
-    if not sums.rounds:
-        return Figure.unknown("rounds unknown" if sums.drafts else "nothing drafted")
     return Figure((sums.rounds_steps + sums.undrafted_steps) / passes, "measured", _settled(sums))
 
 
 def coverage(sums: Sums) -> Figure:
     """Share of target passes that had a draft."""
-    if not sums.rounds:
-        return Figure.unknown("rounds unknown" if sums.drafts else "nothing drafted")
+    if why := _untold(sums):
+        return Figure.unknown(why)
     return Figure(sums.rounds / (sums.rounds + sums.passes_without_draft), "measured", _settled(sums))
 
 
@@ -115,11 +122,11 @@ def class_of(arm: Arm, typed: DrafterClass | None) -> DrafterClass | None:
 def step_times(arm: Arm, target_step: Figure, kind: DrafterClass | None) -> StepFigures:
     """Where the time of a round goes, over the requests that ran alone."""
     sums, note = arm.step_sums
-    timed = sums.draft_rounds > 0
+    timed = sums.draft_rounds > 0 and sums.telling
     return step_figures(
         StepSums(
             decode_ms=sums.settled_decode_ms,
-            rounds=sums.rounds if sums.rounds or not sums.drafts else None,
+            rounds=sums.rounds if not sums.drafts or (sums.rounds and sums.telling) else None,
             plain_steps=sums.passes_without_draft,
             draft_ms=sums.draft_ms if timed else None,
             drafts=sums.draft_rounds,
@@ -128,14 +135,27 @@ def step_times(arm: Arm, target_step: Figure, kind: DrafterClass | None) -> Step
             target_step=target_step,
             overlapped=note == "shared" and arm.shared > 0,
             note="" if note == "shared" else note,
-            no_draft_time=NO_DRAFT_TIME["halogen" if arm.engine == "halogen" else "llama.cpp"],
+            no_draft_time=_unknown_rounds(sums)
+            if sums.draft_rounds and not timed
+            else NO_DRAFT_TIME["halogen" if arm.engine == "halogen" else "llama.cpp"],
         )
     )
 
 
-def _settled(sums: Sums) -> str:
+def _untold(sums: Sums) -> str:
+    """Why nothing can be said of rounds, in words; empty where it can."""
+    if not sums.rounds:
+        return "rounds unknown" if sums.drafts else "nothing drafted"
+    return "" if sums.telling else _unknown_rounds(sums)
+
+
+def _unknown_rounds(sums: Sums) -> str:
     open_ = sums.ranged + sums.unsettled
-    return f"rounds of {open_} of {open_ + sums.settled} requests unknown, left out" if open_ else ""
+    return f"rounds of {open_} of {open_ + sums.settled} requests unknown"
+
+
+def _settled(sums: Sums) -> str:
+    return f"{_unknown_rounds(sums)}, left out" if sums.ranged + sums.unsettled else ""
 
 
 def acceptance_ratio(arm: Arm) -> Figure:

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 COUNT_DECODE_TIME = ("llama.cpp", "halogen")
 """Engines whose intervals carry decode time; others' seconds are the stretch itself."""
+TELLING = 0.01
+"""What requests of unknown rounds may move at most: of the mean accepted length, and of coverage."""
 
 
 @dataclass(slots=True)
@@ -26,6 +28,8 @@ class Sums:
         rounds, rounds_accepted, rounds_drafted, plain_steps, rounds_decode_ms, rounds_steps: over the
             requests whose rounds are known; `settled` counts them.
         range_low, range_high: bounds of the rounds of `ranged` requests; `unsettled` have not even those.
+        open_low, open_high, open_accepted, open_passes: of all of these, unless their counts are in doubt,
+            fewest and most rounds, accepted tokens and target passes.
         undrafted, undrafted_steps, undrafted_ms: requests in which nothing was drafted.
         reached: sum of accepted counts per position over `position_rounds` rounds with `position_drafted`.
         draft_ms, draft_rounds, draft_tokens: drafting time with the rounds and draft tokens it covers.
@@ -54,6 +58,10 @@ class Sums:
     ranged: int = 0
     range_low: int = 0
     range_high: int = 0
+    open_low: int = 0
+    open_high: int = 0
+    open_accepted: int = 0
+    open_passes: int = 0
     unsettled: int = 0
     undrafted: int = 0
     undrafted_steps: int = 0
@@ -102,8 +110,11 @@ class Sums:
             self.ranged += 1
             self.range_low += request.rounds_range[0]
             self.range_high += request.rounds_range[1]
+            self._add_open(request.rounds_range, request.accepted or 0, steps)
         elif request.drafted:
             self.unsettled += 1
+            # Each round commits at least one of the answer's tokens.
+            self._add_open((1, min(request.drafted, steps)), request.accepted or 0, steps)
         else:
             self.undrafted += 1
             self.undrafted_steps += steps
@@ -134,6 +145,12 @@ class Sums:
             self.draft_tokens += request.drafted
         if request.accepted_per_position and request.drafted is not None and request.accepted is not None:
             self._add_positions(request.accepted_per_position, rounds, request.drafted, request.accepted)
+
+    def _add_open(self, rounds: tuple[int, int], accepted: int, steps: int) -> None:
+        self.open_low += rounds[0]
+        self.open_high += rounds[1]
+        self.open_accepted += accepted
+        self.open_passes += max(rounds[0], steps - accepted)
 
     def add_interval(self, interval: Interval) -> None:
         """Count what a server counted over a stretch; what it does not tell is not counted.
@@ -199,9 +216,33 @@ class Sums:
     @property
     def rounds_range(self) -> tuple[int, int] | None:
         """Bounds of all rounds, while some requests' are known only as ranges."""
-        if not self.ranged:
+        if not self.ranged or self.unsettled:
             return None
         return self.rounds + self.range_low, self.rounds + self.range_high
+
+    @property
+    def telling(self) -> bool:
+        """Whether the requests whose rounds are known stand for all that drafted.
+
+        Which ones are known depends on what was accepted: of an answer with nothing accepted no mean tells
+        the rounds. So the others must be too few to move the figures, wherever their rounds lie.
+        """
+        if not self.open_high:
+            return True
+        if not self.rounds:
+            return False
+        mean, share = self.rounds_accepted / self.rounds, self._share(self.rounds, 0)
+        for more in (self.open_low, self.open_high):
+            rounds = self.rounds + more
+            other = (self.rounds_accepted + self.open_accepted) / rounds
+            if abs(other - mean) > TELLING * (1 + mean):
+                return False
+            if abs(self._share(rounds, max(0, self.open_passes - more)) - share) > TELLING:
+                return False
+        return True
+
+    def _share(self, rounds: int, more_plain: int) -> float:
+        return rounds / (rounds + self.passes_without_draft + more_plain)
 
     @property
     def passes_without_draft(self) -> int:

@@ -8,19 +8,27 @@ from typing import TYPE_CHECKING
 from tui.model.comparison import RateSums, stratum_of
 from tui.model.drift import SMALLEST, Stretch, drift
 from tui.model.figures import Figure
-from tui.session.arms import NOW, Arm, commit_of, decode_rate
+from tui.session.arms import NOW, Arm, decode_rate
+from tui.session.measures import mean_accepted_length
 from tui.session.snapshot import Window
-from tui.session.sums import accepted_in, plain_steps_in
+from tui.session.sums import Sums, accepted_in, plain_steps_in
 
 if TYPE_CHECKING:
     from tui.formats.events import Request
 
 DRIFT_REQUESTS = 10
 """Requests before the last ones that a change is measured from."""
+_MOST = 0.9
+"""Share of the rounds that must be of requests without plain steps, where the target step is unknown."""
 
 
-def window(requests: list[Request]) -> Window:
-    """A few requests pooled: rates over their time, lengths over their rounds."""
+def window(requests: list[Request], target_step_ms: float | None) -> Window:
+    """A few requests pooled: rates over their time, lengths over their rounds.
+
+    Args:
+        requests: of one arm.
+        target_step_ms: t_s, which plain steps are taken out with; None while unknown.
+    """
     timed = [r for r in requests if decode_rate(r) is not None]
     steps = sum((r.tokens or 1) - 1 for r in timed)
     decode_ms = sum(r.decode_ms or 0.0 for r in timed)
@@ -29,20 +37,26 @@ def window(requests: list[Request]) -> Window:
     counted = [r for r in timed if not r.doubt]
     drafted = sum(r.drafted or 0 for r in counted)
     accepted = sum(r.accepted or 0 for r in counted if r.drafted)
-    settled = [(r.rounds, c) for r in timed if r.rounds and (c := commit_of(r)) is not None]
-    rounds = sum(n for n, _ in settled)
+    sums = Sums()
+    for request in timed:
+        sums.add(request)
     return Window(
         requests=len(timed),
         decode_tok_s=per_second(steps, decode_ms),
         delivered_tok_s=per_second(sum(r.tokens or 0 for r in whole), delivered_ms),
         acceptance_ratio=accepted / drafted if drafted else None,
-        mean_accepted_length=sum(n * c for n, c in settled) / rounds if rounds else None,
-        round_ms=_round_ms(timed),
+        mean_accepted_length=mean_accepted_length(sums).value,
+        round_ms=_round_ms(timed, target_step_ms) if sums.telling else None,
     )
 
 
-def drift_of(arm: Arm) -> str:
-    """What moved the rate between the last requests and those before, at the concurrency of the newest."""
+def drift_of(arm: Arm, target_step_ms: float | None) -> str:
+    """What moved the rate between the last requests and those before, at the concurrency of the newest.
+
+    Args:
+        arm: whose requests.
+        target_step_ms: t_s, None while unknown.
+    """
     if not arm.recent:
         return ""
     newest = arm.recent[-1].concurrency
@@ -55,7 +69,7 @@ def drift_of(arm: Arm) -> str:
     before, now = alike[:-NOW], alike[-NOW:]
     if len(before) < DRIFT_REQUESTS or not _moved(before, now):
         return ""
-    return drift(_stretch(before), _stretch(now))
+    return drift(_stretch(before, target_step_ms), _stretch(now, target_step_ms))
 
 
 def _moved(before: list[Request], now: list[Request]) -> bool:
@@ -67,11 +81,11 @@ def _rate(requests: list[Request]) -> float:
     return sum((r.tokens or 1) - 1 for r in requests) / sum(r.decode_ms or 0.0 for r in requests)
 
 
-def _stretch(requests: list[Request]) -> Stretch:
+def _stretch(requests: list[Request], target_step_ms: float | None) -> Stretch:
     sums = RateSums()
     for request in requests:
         sums = sums.plus((request.tokens or 1) - 1, (request.decode_ms or 0.0) / 1000)
-    pooled = window(requests)
+    pooled = window(requests, target_step_ms)
     return Stretch(
         sums.rate or 0.0, sums.log_rate_variance or 0.0, pooled.mean_accepted_length, pooled.round_ms
     )
@@ -82,11 +96,26 @@ def per_second(tokens: int, ms: float) -> float | None:
     return tokens / ms * 1000 if ms > 0 else None
 
 
-def _round_ms(requests: list[Request]) -> float | None:
-    alone = [r for r in requests if r.concurrency in (1, None)]
-    whole = [r for r in alone if r.rounds and r.decode_ms and not r.plain_steps and not r.doubt]
-    rounds = sum(r.rounds or 0 for r in whole)
-    return sum(r.decode_ms or 0.0 for r in whole) / rounds if rounds else None
+def _round_ms(requests: list[Request], target_step_ms: float | None) -> float | None:
+    """Round time over the requests that ran alone; those with plain steps may have other rounds."""
+    seen = [
+        (r.rounds, r.decode_ms, plain_steps_in(r, r.rounds, accepted, r.tokens - 1))
+        for r in requests
+        if r.concurrency in (1, None)
+        and r.rounds
+        and r.decode_ms
+        and r.tokens
+        and not r.doubt
+        and (accepted := accepted_in(r)) is not None
+    ]
+    if target_step_ms is None:
+        whole = [each for each in seen if not each[2]]
+        if sum(each[0] for each in whole) < _MOST * sum(each[0] for each in seen):
+            return None
+        seen = whole
+    rounds = sum(each[0] for each in seen)
+    ms = sum(each[1] - each[2] * (target_step_ms or 0.0) for each in seen)
+    return ms / rounds if rounds and ms > 0 else None
 
 
 def round_of(request: Request, target_step_ms: float | None) -> Figure:
