@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from tui.commands.values import SHARE, Concurrency
 
@@ -26,11 +27,28 @@ LARGEST_CONFIG = 1 << 20
 _names: set[str] = set()
 
 
+class _Setting(click.Option):
+    """An option whose wrong value is told with the place that it came from."""
+
+    def process_value(self, ctx: click.Context, value: Any) -> Any:
+        """The value in its type; an error names the variable or the file where it was not typed."""
+        try:
+            return super().process_value(ctx, value)
+        except click.BadParameter as error:
+            name = self.name or ""
+            match ctx.get_parameter_source(name):
+                case ParameterSource.ENVIRONMENT:
+                    error.param_hint = str(self.envvar)
+                case ParameterSource.DEFAULT_MAP:
+                    error.param_hint = f"{name.replace('_', '-')} in {config_path()}"
+            raise
+
+
 def _option(name: str, **attributes: Any) -> Callable[[F], F]:
     """An option that the environment can set too: --min-requests is SPECTOP_MIN_REQUESTS."""
     _names.add(name.removeprefix("--").replace("-", "_"))
     variable = "SPECTOP_" + name.removeprefix("--").replace("-", "_").upper()
-    return click.option(name, envvar=variable, **attributes)
+    return click.option(name, cls=_Setting, envvar=variable, **attributes)
 
 
 API_KEY = (
