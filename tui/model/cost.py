@@ -124,9 +124,7 @@ class Profile:
     def __post_init__(self) -> None:
         """Refuse what nothing can be concluded from."""
         if not self.batch or self.batch[0] != 1:
-            raise ProfileError(
-                "no batch of 1: without T(1) nothing is relative to a plain step; measure n = 1 too"
-            )
+            raise ProfileError(_NO_PLAIN_STEP)
         if len(self.batch) != len(self.time_ratio):
             raise ProfileError(f"{len(self.batch)} batch sizes but {len(self.time_ratio)} times")
         if len(self.batch) < 2:
@@ -159,9 +157,7 @@ class Profile:
         batch = tuple(sorted(times_ms))
         step = times_ms.get(1)
         if step is None or not (math.isfinite(step) and step > 0):
-            raise ProfileError(
-                "no batch of 1: without T(1) nothing is relative to a plain step; measure n = 1 too"
-            )
+            raise ProfileError(_NO_PLAIN_STEP)
         ratios = tuple(times_ms[n] / step for n in batch)
         return cls(name, batch, ratios, target_step_ms=step, key=key or CostKey())
 

@@ -195,9 +195,6 @@ def _cost(facts: Facts, effect: Effect) -> Measurement:
         expect += f", against {_x(effect.bar)} now"
     if view.source.engine == "halogen":
         return Measurement(asks, 'requests that name a drafter ("drafter": "mtp") among the others', expect)
-        return Measurement(
-            asks, "a halogen version that drafts at another depth: its depth is not set", expect
-        )
     if facts.drafts and view.canary is not None and not view.canary.synthetic:
         flag = "--spec-draft-n-max"
         if view.canary.drafter == "ngram-mod":
