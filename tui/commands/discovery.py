@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tui.feeds.discovery import Found
 
 NOTHING = (
-    "no llama-server and no halogen of this user's sight runs here; name what to watch: spectop llama.log, "
+    "no llama-server or halogen that this user can see runs here; name what to watch: spectop llama.log, "
     "docker:NAME, journal:UNIT or http://HOST:PORT (or try spectop demo)"
 )
 

@@ -77,7 +77,7 @@ def _of_cost(arm: ArmView) -> Iterator[str]:
     if cost >= NEAR_ALL_TOKENS * (depth + 1):
         words = (
             f"a round costs {cost:.1f} plain steps and commits {depth + 1:.0f} tokens at most: about what"
-            " decoding them one by one would"
+            " decoding them one by one costs"
         )
         accepted = arm.acceptance_ratio.value
         yield f"{words}, or the counters are off" if accepted and accepted > 0.98 else words
