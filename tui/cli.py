@@ -46,6 +46,13 @@ class LazyGroup(DefaultGroup):
         command.name = cmd_name
         return command
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; that the reader of its output has gone (spectop events | head) is no fault."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            _give_up_output(0)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """List the commands without importing them."""
         with formatter.section("Commands"):
@@ -84,7 +91,6 @@ def main(args: list[str] | None = None) -> Any:
         finally:
             sys.stdout.flush()
     except BrokenPipeError:
-        # The reader of our output has gone (spectop events | head): nothing is wrong.
         _give_up_output(0)
     except OSError as error:
         if error.errno != errno.ENOSPC:

@@ -160,7 +160,7 @@ class Watch:
             ValueError: with words for people.
             FeedError: the log cannot be read.
         """
-        return read_incumbent(text, self._basis, self.session.policy)
+        return read_incumbent(text, self._basis, self.session.policy, self.api_key)
 
     def choose(self, choice: Choice, source: str | None = None) -> None:
         """Set what canaries are held against: that of one source, or of all of them."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import glob
 import math
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui.feeds.command import read_command
 from tui.feeds.lines import read_file
 from tui.feeds.protocol import Block, FeedError, Notice
-from tui.feeds.sources import STDIN, is_command, is_file, parse_source, read_api_key
+from tui.feeds.sources import STDIN, is_command, is_file, parse_source
 from tui.feeds.stdin import read_stdin
 from tui.formats.events import Event, Problem, harmless
 from tui.formats.reader import LogReader
@@ -22,6 +21,7 @@ from tui.session.incumbent import Choice, FrozenArm, LogPath, parse_incumbent
 from tui.session.session import Policy, Session
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterator, Sequence
 
     from tui.model.comparison import Basis
@@ -55,7 +55,7 @@ def _items_of(source: str, path: str | os.PathLike[str]) -> Iterator[Block | Not
     return read_file(source, path)
 
 
-def _read_server(url: str, log: str | None) -> Iterator[Event]:
+def _read_server(url: str, log: str | None, api_key: str | None) -> Iterator[Event]:
     """What a server has counted since it started, after what its log tells.
 
     Raises:
@@ -66,7 +66,7 @@ def _read_server(url: str, log: str | None) -> Iterator[Event]:
     from tui.feeds.http import HttpFeed
     from tui.joined import Logs, Polled
 
-    feed = HttpFeed(url, api_key=read_api_key(os.environ.get("SPECTOP_API_KEY_FILE")))
+    feed = HttpFeed(url, api_key=api_key)
     # A thread, since the screen that asks has an event loop of its own.
     with ThreadPoolExecutor(1) as pool:
         samples = pool.submit(asyncio.run, feed.first_look()).result()
@@ -82,18 +82,19 @@ def _read_server(url: str, log: str | None) -> Iterator[Event]:
         raise FeedError(server.words)
 
 
-def read_whole(path: str) -> Iterator[Event | Gap]:
+def read_whole(path: str, api_key: str | None = None) -> Iterator[Event | Gap]:
     """All that a log or a recording tells, to its end, or a server's counters now.
 
     Args:
         path: the file, which is also the name that a log's events carry; or any other form of a source.
+        api_key: for servers that ask for one.
 
     Raises:
         FeedError: it cannot be read.
     """
     source = parse_source(path)
     if source.url is not None:
-        return _read_server(source.url, source.log)
+        return _read_server(source.url, source.log, api_key)
     if is_command(path):
         return read_events(path, path)
     if path != STDIN and is_recording(path):
@@ -101,12 +102,13 @@ def read_whole(path: str) -> Iterator[Event | Gap]:
     return read_events(path, path)
 
 
-def read_session(sources: Sequence[str], policy: Policy) -> Session:
+def read_session(sources: Sequence[str], policy: Policy, api_key: str | None = None) -> Session:
     """What whole files tell.
 
     Args:
         sources: paths or globs, "-" for standard input.
         policy: how requests are read and judged.
+        api_key: for servers that ask for one.
 
     Raises:
         FeedError: one cannot be read, or none matches.
@@ -114,7 +116,7 @@ def read_session(sources: Sequence[str], policy: Policy) -> Session:
     session = Session(policy)
     for path in (path for source in sources for path in paths_of(source)):
         session.open(parse_source(path).name, "ended")
-        for what in read_whole(path):
+        for what in read_whole(path, api_key):
             if isinstance(what, Gap):
                 session.gap(what.source)
             else:
@@ -137,7 +139,7 @@ def paths_of(source: str) -> list[str]:
     return paths
 
 
-def read_incumbent(text: str, basis: Basis, policy: Policy) -> Choice:
+def read_incumbent(text: str, basis: Basis, policy: Policy, api_key: str | None = None) -> Choice:
     """What is typed for the incumbent, its log read whole.
 
     Raises:
@@ -149,7 +151,7 @@ def read_incumbent(text: str, basis: Basis, policy: Policy) -> Choice:
         return parsed
     if len(paths := paths_of(parsed.path)) > 1:
         raise ValueError(f"{parsed.path} matches {len(paths)} files: name the one to compare with")
-    arm = read_session([parsed.path], policy).newest_arm()
+    arm = read_session([parsed.path], policy, api_key).newest_arm()
     if arm is None:
         raise ValueError(f"{parsed.path} holds no finished request to compare with")
     return FrozenArm(arm, Path(parsed.path).name, "log")

@@ -177,6 +177,18 @@ async def test_a_glob_follows_a_file_and_a_link_to_it_once(tmp_path: Path) -> No
         assert sorted(data(run.items).split()) == [b"one", b"three", b"two"]
 
 
+async def test_what_is_written_while_the_window_is_looked_for_is_read(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_bytes(b"old\none\n")
+
+    def window(read: Callable[[int, int], bytes], size: int) -> list[tuple[int, int]]:
+        append(log, b"two\nthree\n")
+        return [(4, size)]
+
+    async with running(polled(log, window=window)) as run:
+        await run.until(got(b"one\ntwo\nthree\n"))
+
+
 async def test_the_window_chooses_what_is_read_of_files_that_are_there(tmp_path: Path) -> None:
     there, later = tmp_path / "there.log", tmp_path / "zlater.log"
     there.write_bytes(b"start\nold\nnew\nunfin")

@@ -269,7 +269,7 @@ class TestPlan:
 
     def test_the_ranges_and_then_what_comes(self, log: Path) -> None:
         follower = self.opened(log, b"start\nold\nnew\n")
-        follower.plan([(0, 6), (10, 14)])
+        follower.plan([(0, 6), (10, 14)], follower.size())
         append(log, b"more\n")
         items = look(follower)
         assert [(b.offset, b.data) for b in items if isinstance(b, Block)] == [
@@ -284,7 +284,7 @@ class TestPlan:
     @pytest.mark.parametrize("end", [10, 13])
     def test_the_unfinished_last_line_is_neither_lost_nor_read_twice(self, log: Path, end: int) -> None:
         follower = self.opened(log, b"skip\nlast\nhal")
-        follower.plan([(5, end)])
+        follower.plan([(5, end)], follower.size())
         assert data(look(follower)) == b"last\n"
         append(log, b"f\n")
         assert look(follower) == [Block("log", b"half\n", 10)]
@@ -295,7 +295,7 @@ class TestPlan:
         self, log: Path, ranges: list[tuple[int, int]], before: bytes
     ) -> None:
         follower = self.opened(log, b"aa\nbb\ncc\ndd")
-        follower.plan(ranges)
+        follower.plan(ranges, follower.size())
         assert data(look(follower)) == before
         append(log, b"dd\nee\n")
         assert look(follower) == [Block("log", b"dddd\nee\n", 9)]
@@ -303,7 +303,7 @@ class TestPlan:
 
     def test_an_unfinished_line_longer_than_any_is_left_out(self, log: Path) -> None:
         follower = self.opened(log, b"aa\n" + b"x" * (3 << 20))
-        follower.plan([])
+        follower.plan([], follower.size())
         look(follower)
         append(log, b" rest of it\ngood\n")
         items = look(follower)
@@ -313,7 +313,7 @@ class TestPlan:
 
     def test_truncation_while_the_ranges_are_read(self, log: Path) -> None:
         follower = self.opened(log, b"y\n" * (1 << 20))
-        follower.plan([(0, 1 << 20), (3 << 19, 1 << 21)])
+        follower.plan([(0, 1 << 20), (3 << 19, 1 << 21)], follower.size())
         follower.step()
         log.write_bytes(b"new\n")
         items = look(follower)
@@ -323,7 +323,7 @@ class TestPlan:
 
     def test_utf16_is_read_whole(self, log: Path) -> None:
         follower = self.opened(log, "one\ntwo\n".encode("utf-16"))
-        follower.plan([(10, 18)])
+        follower.plan([(10, 18)], follower.size())
         assert data(look(follower)) == b"one\ntwo\n"
         follower.close()
 

@@ -12,7 +12,7 @@ import click
 
 from tui.commands.report import FORMS, choice_of, print_report
 from tui.commands.values import Quantity
-from tui.settings import JUDGING, options
+from tui.settings import API_KEY, JUDGING, options
 
 if TYPE_CHECKING:
     from tui.model.comparison import Verdict
@@ -48,7 +48,7 @@ The worst verdict of several sources decides: FAIL, NO_DATA, INCONCLUSIVE, EVEN,
     help="Follow the sources until there is a verdict, at most so long (90s, 30m, 2h).",
 )
 @click.option("--quiet", is_flag=True, envvar="SPECTOP_QUIET", help="No progress on standard error.")
-@options(FORMS, JUDGING)
+@options(FORMS, JUDGING, API_KEY)
 def command(
     sources: tuple[str, ...],
     seconds: float | None,
@@ -69,21 +69,30 @@ def command(
             " --incumbent drafter:NAME"
         )
     from tui.commands.failures import failures
+    from tui.feeds.sources import read_api_key
     from tui.pipeline import Watch
     from tui.settings import policy_of
     from tui.whole import read_session
 
     with failures():
         policy = policy_of(settings)
-        choice = choice_of(settings, policy)
+        key = read_api_key(settings["api_key_file"])
+        choice = choice_of(settings, policy, key)
         stopped: signal.Signals | None = None
         if seconds is None:
-            session = read_session(sources, policy)
+            session = read_session(sources, policy, key)
             session.choose(choice)
             snapshot = session.snapshot(time.time())
         else:
             progress = Progress(quiet=quiet)
-            watch = Watch(sources, policy, basis=settings["basis"], backfill=None, on_notice=progress.say)
+            watch = Watch(
+                sources,
+                policy,
+                basis=settings["basis"],
+                backfill=None,
+                api_key=key,
+                on_notice=progress.say,
+            )
             watch.session.choose(choice)
             stopped = asyncio.run(follow(watch, seconds, progress))
             snapshot = watch.snapshot()

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tui.settings import API_KEY, options
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -18,22 +20,25 @@ LOOK_S = 0.5
 @click.command()
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @click.option("--follow", "-f", is_flag=True, help="Go on as the sources grow.")
-def command(sources: tuple[str, ...], follow: bool) -> None:
+@options(API_KEY)
+def command(sources: tuple[str, ...], follow: bool, api_key_file: str | None) -> None:
     """Print the events in logs as JSON Lines, one object a line.
 
     SOURCE is a path, a glob, - for standard input, docker:NAME, podman:NAME, journal:UNIT, or a server,
     http://HOST:PORT, whose counters are told. Unknown values are null, never 0.
     """
     from tui.commands.failures import failures
+    from tui.feeds.sources import read_api_key
 
     with failures():
+        key = read_api_key(api_key_file)
         if follow:
-            _follow(sources)
+            _follow(sources, key)
         else:
-            _print_whole(sources)
+            _print_whole(sources, key)
 
 
-def _print_whole(sources: tuple[str, ...]) -> None:
+def _print_whole(sources: tuple[str, ...], key: str | None) -> None:
     import gc
     import sys
 
@@ -45,19 +50,17 @@ def _print_whole(sources: tuple[str, ...]) -> None:
     line = _encoder()
     try:
         for path in (path for source in sources for path in paths_of(source)):
-            for event in read_whole(path):
+            for event in read_whole(path, key):
                 if isinstance(event, Event):
                     sys.stdout.write(line(event.to_json()) + "\n")
     finally:
         gc.enable()
 
 
-def _follow(sources: tuple[str, ...]) -> None:
+def _follow(sources: tuple[str, ...], key: str | None) -> None:
     import asyncio
-    import os
     import sys
 
-    from tui.feeds.sources import read_api_key
     from tui.pipeline import Watch
     from tui.session.session import Policy
 
@@ -68,7 +71,6 @@ def _follow(sources: tuple[str, ...]) -> None:
             sys.stdout.write(line(event.to_json()) + "\n")
         sys.stdout.flush()
 
-    key = read_api_key(os.environ.get("SPECTOP_API_KEY_FILE"))
     watch = Watch(sources, Policy(), backfill=None, api_key=key, on_events=show, on_notice=_say)
     if (number := asyncio.run(_run(watch))) is not None:
         sys.exit(128 + number)

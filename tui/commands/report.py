@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import time
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from tui.settings import JUDGING, options
+from tui.settings import API_KEY, JUDGING, options
 
 if TYPE_CHECKING:
     from tui.preflight.findings import Finding
@@ -39,7 +38,7 @@ FORMS = (
     help="Fill part (d): ask the log's start-up lines, the headers of its models where they are files here,"
     " and the server where SOURCE is one (pages only, no request). spectop preflight asks more.",
 )
-@options(FORMS, JUDGING)
+@options(FORMS, JUDGING, API_KEY)
 def command(sources: tuple[str, ...], preflight: bool, form: str, as_json: bool, **settings: Any) -> None:
     """Judge a canary from its logs: verdict, break-even, acceptance, and what to measure next.
 
@@ -50,28 +49,29 @@ def command(sources: tuple[str, ...], preflight: bool, form: str, as_json: bool,
     "notes" why one is null. Its schema is report.schema.json in the package tui.render.
     """
     from tui.commands.failures import failures
+    from tui.feeds.sources import read_api_key
     from tui.settings import policy_of
     from tui.whole import read_session
 
     with failures():
         policy = policy_of(settings)
-        choice = choice_of(settings, policy)
-        session = read_session(sources, policy)
+        key = read_api_key(settings["api_key_file"])
+        choice = choice_of(settings, policy, key)
+        session = read_session(sources, policy, key)
         session.choose(choice)
         snapshot = session.snapshot(time.time())
-        print_report(snapshot, form, as_json=as_json, checked=_checked(snapshot) if preflight else None)
+        print_report(snapshot, form, as_json=as_json, checked=_checked(snapshot, key) if preflight else None)
 
 
-def _checked(snapshot: Snapshot) -> dict[str, tuple[Finding, ...]]:
-    from tui.feeds.sources import is_url, read_api_key
+def _checked(snapshot: Snapshot, key: str | None) -> dict[str, tuple[Finding, ...]]:
+    from tui.feeds.sources import is_url
     from tui.preflight.known import check
 
-    key = read_api_key(os.environ.get("SPECTOP_API_KEY_FILE"))
     sources = [view.source for view in snapshot.views]
     return {each.name: check(each, each.name if is_url(each.name) else None, key) for each in sources}
 
 
-def choice_of(settings: dict[str, Any], policy: Policy) -> Choice | None:
+def choice_of(settings: dict[str, Any], policy: Policy, key: str | None) -> Choice | None:
     """The incumbent that the options name, its log read whole; None without one.
 
     Raises:
@@ -88,7 +88,7 @@ def choice_of(settings: dict[str, Any], policy: Policy) -> Choice | None:
         parse_incumbent(text, settings["basis"])
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--incumbent") from None
-    return read_incumbent(text, settings["basis"], policy)
+    return read_incumbent(text, settings["basis"], policy, key)
 
 
 def print_report(snapshot: Snapshot, form: str, *, as_json: bool, checked: Checked | None = None) -> None:

@@ -95,7 +95,8 @@ class FilesFeed:
                     yield item
                 if window:
                     for follower in filter(Follower.size, self._followers.values()):
-                        follower.plan(await _in_thread(window, follower))
+                        size = follower.size()
+                        follower.plan(await _in_thread(window, follower, size), size)
                 window = None
                 behind = True
                 while behind:
@@ -206,9 +207,8 @@ def _is_glob(pattern: str) -> bool:
     return glob.has_magic(pattern) and not os.path.lexists(pattern)
 
 
-async def _in_thread(window: Window, follower: Follower) -> list[tuple[int, int]]:
+async def _in_thread(window: Window, follower: Follower, size: int) -> list[tuple[int, int]]:
     """Run the search for where to start in a thread, as it may read a lot; a cancelled one ends at once."""
-    size = follower.size()
     cancelled = threading.Event()
 
     def read(offset: int, length: int) -> bytes:

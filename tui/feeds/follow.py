@@ -91,15 +91,16 @@ class Follower:
         """Bytes of the open file, fewer at its end; says nothing about what was read by steps."""
         return b"" if self._fd is None else os.pread(self._fd, length, offset)
 
-    def plan(self, ranges: Sequence[tuple[int, int]]) -> None:
-        """Read only these ranges of the file just opened, and then what comes after its present end.
+    def plan(self, ranges: Sequence[tuple[int, int]], size: int) -> None:
+        """Read only these ranges of the file just opened, and then what came after them.
 
         Args:
             ranges: (start, end) in bytes, ascending, each starting at a line's start.
+            size: how long the file was when they were chosen; it may have grown since.
         """
         if self._fd is None or self.read_at(0, 2) in UTF16_MARKS:
             return
-        resume = self._line_start(self.size())
+        resume = self._line_start(size)
         self._ranges = deque(ranges)
         if ranges and ranges[-1][1] >= resume:
             self._ranges[-1] = (ranges[-1][0], None)
