@@ -72,14 +72,12 @@ class RemoteFile:
 
     Attributes:
         size: bytes of the whole file, known after the first read where the server tells.
-        fetched: bytes received so far.
     """
 
     def __init__(self, client: httpx.Client, url: str) -> None:
         self.client = client
         self.url = url
         self.size: int | None = None
-        self.fetched = 0
 
     def read(self, offset: int, length: int) -> bytes:
         """Fetch one range, following redirects only where that is safe.
@@ -97,7 +95,6 @@ class RemoteFile:
             except (httpx.HTTPError, httpx.InvalidURL) as error:
                 raise RangeError(f"cannot be fetched: {str(error) or type(error).__name__}") from error
             if isinstance(step, bytes):
-                self.fetched += len(step)
                 return step
             url = step
         raise RangeError(f"redirected more than {MAX_REDIRECTS} times")

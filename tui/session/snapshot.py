@@ -182,7 +182,7 @@ class RequestRow:
 
     Attributes:
         number: counted from 1 in its source. rate_tok_s: (n - 1)/decode time.
-        plan_note: why it is left out of the comparison ("warm-up", "short"), else empty.
+        left_out: why it is left out of the comparison ("warm-up", "short"), else empty.
     """
 
     number: int

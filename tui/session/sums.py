@@ -30,7 +30,7 @@ class Sums:
         range_low, range_high: bounds of the rounds of `ranged` requests; `unsettled` have not even those.
         open_low, open_high, open_accepted, open_passes: of all of these, unless their counts are in doubt,
             fewest and most rounds, accepted tokens and target passes.
-        undrafted, undrafted_steps, undrafted_ms: requests in which nothing was drafted.
+        undrafted_steps, undrafted_ms: over the requests in which nothing was drafted.
         reached: sum of accepted counts per position over `position_rounds` rounds with `position_drafted`.
         draft_ms, draft_rounds, draft_tokens: drafting time with the rounds and draft tokens it covers.
         head_off: halogen's tokens with the head off. lookup_rounds, lookup_accepted: prompt lookup's share.
@@ -63,7 +63,6 @@ class Sums:
     open_accepted: int = 0
     open_passes: int = 0
     unsettled: int = 0
-    undrafted: int = 0
     undrafted_steps: int = 0
     undrafted_ms: float = 0.0
     reached: list[float] = field(default_factory=list)
@@ -116,7 +115,6 @@ class Sums:
             # Each round commits at least one of the answer's tokens.
             self._add_open((1, min(request.drafted, steps)), request.accepted or 0, steps)
         else:
-            self.undrafted += 1
             self.undrafted_steps += steps
             self.undrafted_ms += request.decode_ms
             self.head_off += request.head_off_tokens or 0
@@ -184,7 +182,6 @@ class Sums:
         elif interval.drafted is None:
             self.uncounted += 1
         else:
-            self.undrafted += 1
             self.undrafted_steps += tokens - interval.requests if interval.requests is not None else 0
 
     def _add_counted(self, interval: Interval, rounds: int, accepted: int, tokens: int) -> None:
