@@ -121,6 +121,30 @@ def test_mean_length_at_a_fractional_depth_weighs_the_last_power() -> None:
     assert found.point == pytest.approx(0.7, abs=1e-9)
 
 
+@given(st.floats(0.05, 0.95), st.integers(2, 8), st.integers(0, 2**32))
+def test_a_mean_length_of_drafts_of_any_length_leaves_a_range(p: float, k: int, seed: int) -> None:
+    dice = random.Random(seed)
+    lengths = [dice.choice((1, dice.randint(1, k))) for _ in range(50)]
+    mean = 1 + sum(sum(p**i for i in range(1, length + 1)) for length in lengths) / len(lengths)
+    found = from_mean_length(mean, sum(lengths) / len(lengths), k)
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low - 1e-9 <= p <= found.high + 1e-9
+    assert (found.point is None) == (found.high - found.low >= 0.01)
+
+
+def test_drafts_cut_short_are_told_where_only_their_mean_length_is_known() -> None:
+    # Half of the drafts were of one token, half of seven, all with p = 0.8.
+    mean = 1 + (0.8 + sum(0.8**i for i in range(1, 8))) / 2
+    found = from_mean_length(mean, 4, 7)
+    assert found.point is None
+    assert found.low == pytest.approx(0.738, abs=0.0005)
+    assert found.high == pytest.approx(0.8)
+    assert found.note == "drafts cut short"
+    assert from_mean_length(mean, 4).point == found.low
+    assert from_mean_length(mean, 4.5).note == "drafts taken as of one length"
+
+
 @pytest.mark.parametrize(("mean", "p"), [(1.0, 0.0), (4.0, 1.0), (4.004, 1.0)])
 def test_mean_length_at_its_ends(mean: float, p: float) -> None:
     assert from_mean_length(mean, 3).point == p

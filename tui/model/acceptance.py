@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from tui.model.rates import ratio_to_p, solve_acceptance
+from tui.model.rates import expected_tokens, ratio_to_p, solve_acceptance
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,8 +21,10 @@ Evidence = Literal["per_position", "mean_length", "ratio", "halogen_head"]
 SHARP = 0.01
 """A range narrower than this is shown as a point."""
 CUT_SHORT = "drafts cut short"
+ONE_LENGTH = "drafts taken as of one length"
 UPPER_BOUND = "upper bound unless every draft was full"
 _ROUNDING = 0.005
+_HALVINGS = 60
 _Z95 = 1.959963984540054
 
 
@@ -79,7 +81,7 @@ def estimate(
     if rounds and position_counts:
         return from_positions(rounds, position_counts, drafted, depth)
     if rounds:
-        return from_mean_length(1 + accepted / rounds, drafted / rounds)
+        return from_mean_length(1 + accepted / rounds, drafted / rounds, depth)
     return from_ratio(accepted / drafted, depth)
 
 
@@ -129,14 +131,31 @@ def from_positions(
     return Acceptance(low, low, high, interval, "per_position", note, conditional, bounds)
 
 
-def from_mean_length(mean_length: float, mean_depth: float) -> Acceptance:
+def from_mean_length(mean_length: float, mean_depth: float, deepest: int | None = None) -> Acceptance:
     """Mean accepted length m at mean depth D: p + ... + p^D = m - 1, a fractional D by its weight.
+
+    Drafts of one length commit the most for a p, so this is the least p. The most it can be is that of
+    drafts of 1 and of K tokens alone, which give D as well: a share w of K, w*(p + ... + p^K) + (1 - w)*p.
 
     Args:
         mean_length: m, the target's own token included; two printed decimals will do.
         mean_depth: D = g/R.
+        deepest: K, the most that a draft can have; None takes all as of one length.
     """
-    return _solved(mean_length, mean_depth, "mean_length", "")
+    alike = deepest is None and mean_depth % 1 != 0
+    least = _solved(mean_length, mean_depth, "mean_length", ONE_LENGTH if alike else "")
+    if least.low is None or deepest is None or not 1 < mean_depth < deepest:
+        return least
+    share = (mean_depth - 1) / (deepest - 1)
+    low, high = least.low, 1.0
+    for _ in range(_HALVINGS):
+        p = (low + high) / 2
+        if 1 + share * (expected_tokens(p, deepest) - 1) + (1 - share) * p < mean_length:
+            low = p
+        else:
+            high = p
+    point = least.low if high - least.low < SHARP else None
+    return replace(least, point=point, high=high, note=CUT_SHORT)
 
 
 def from_ratio(ratio: float, depth: int | None) -> Acceptance:
