@@ -52,6 +52,20 @@ def seen(count: int) -> Callable[[View], bool]:
     return lambda view: view.source.requests == count
 
 
+async def test_a_file_of_something_else_is_told_until_a_servers_line_comes(tmp_path: Path) -> None:
+    log = tmp_path / "syslog"
+    log.write_text("Nov 29 10:00:00 box kernel: nothing of a server\n" * 3)
+    (view,) = read_session([str(log)], Policy()).snapshot(0.0).views
+    assert "no line in it" in view.source.message
+    async with watching(str(log)) as watch:
+        view = await until(watch, lambda view: view.source.state == "live")
+        assert "no line in it" in view.source.message
+        with log.open("a") as file:
+            file.write("serve_api: mtp 88 tok in 2.20s = 40.00 t/s | 52 rounds, commit 1.67/round\n")
+        view = await until(watch, seen(1))
+        assert view.source.message == ""
+
+
 async def test_a_log_that_comes_late_is_awaited_then_followed(tmp_path: Path) -> None:
     log = tmp_path / "logs" / "llama.log"
     async with watching(str(log)) as watch:

@@ -171,7 +171,7 @@ class SpectopApp(App[None]):
             self.alert(alert.text, alert.severity)
         if not self.paused or self.shown is None:
             self.shown = self.live
-        since = _requests(self.live) - _requests(self.shown)
+        since = max(0, _requests(self.live) - _requests(self.shown))  # a demo goes on to another canary
         self.main.show(self.shown, since if self.paused else None)
 
     def _retake(self) -> None:
@@ -265,10 +265,12 @@ class SpectopApp(App[None]):
         """The next theme by name."""
         names = sorted(self.available_themes)
         self.theme = names[(names.index(self.theme) + 1) % len(names)]
+        self.clear_notifications()
         self.tell(f"theme: {self.theme}")
 
     def action_picture_file(self) -> None:
-        """Write the screen as an SVG into the current folder."""
+        """Write the screen as an SVG into the current folder, without what it says about that."""
+        self.clear_notifications()
         try:
             path = self.save_screenshot(path=str(Path.cwd()))
         except OSError as error:

@@ -20,7 +20,7 @@ from tui.formats.events import Event, ServerStart, harmless
 from tui.formats.reader import LogReader
 from tui.formats.window import ranges
 from tui.session.session import Session
-from tui.whole import problems_of, read_incumbent
+from tui.whole import NOT_KNOWN, problems_of, read_incumbent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -238,7 +238,10 @@ class Watch:
             # Truncated in place: what stood between the last look and the truncation is lost.
             self._shifts[block.source] = self._shifts.get(block.source, 0) + end + 1
         self._ends[block.source] = block.offset + len(block.data)
+        known = reader.knows_it
         self._take_log(reader.feed(block.data, block.offset + self._shifts.get(block.source, 0)))
+        if reader.knows_it and not known:
+            self.session.say(block.source, "")
         now = self._clock()
         self.session.heard(block.source, now)
         self._waiting[block.source] = now
@@ -264,7 +267,9 @@ class Watch:
                 self.session.lost(server.name)
             self._words[notice.source] = notice.text
         if state is not None and (server is None or server.log is None):
-            self.session.open(notice.source, state, notice.text)
+            reader = self._readers.get(notice.source)
+            lost = state == "live" and reader is not None and not reader.knows_it
+            self.session.open(notice.source, state, notice.text or (NOT_KNOWN if lost else ""))
         if self._on_notice is not None and notice.text:
             self._on_notice(notice.text)
 

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from tui.model.comparison import Basis
 
 
+NOT_KNOWN = "no line in it that spectop knows: is this the server's log?"
+
+
 def read_events(source: str, path: str | os.PathLike[str], build: str | None = None) -> Iterator[Event]:
     """All events of a whole log.
 
@@ -68,8 +71,12 @@ def _read_server(url: str, log: str | None, api_key: str | None) -> Iterator[Eve
 
     feed = HttpFeed(url, api_key=api_key)
     # A thread, since the screen that asks has an event loop of its own.
-    with ThreadPoolExecutor(1) as pool:
-        samples = pool.submit(asyncio.run, feed.first_look()).result()
+    try:
+        with ThreadPoolExecutor(1) as pool:
+            samples = pool.submit(asyncio.run, feed.first_look()).result()
+    except FeedError as fault:
+        hint = "" if log is None else f" (its log can be read alone: {harmless(log)})"
+        raise FeedError(f"{fault}{hint}") from None
     server, logs = Polled(url, log, waits=False), Logs()
     for sample in samples:
         server.add(sample, 0.0)
@@ -115,12 +122,16 @@ def read_session(sources: Sequence[str], policy: Policy, api_key: str | None = N
     """
     session = Session(policy)
     for path in (path for source in sources for path in paths_of(source)):
-        session.open(parse_source(path).name, "ended")
+        name, known = parse_source(path).name, False
+        session.open(name, "ended")
         for what in read_whole(path, api_key):
+            known = True
             if isinstance(what, Gap):
                 session.gap(what.source)
             else:
                 session.add([what])
+        if not known:
+            session.open(name, "ended", NOT_KNOWN)
     return session
 
 

@@ -148,7 +148,10 @@ def test_a_long_name_gives_way_to_the_badges() -> None:
     [
         ("waiting", "no such file yet: a.log", "no such file yet: a.log"),
         ("live", "", "waiting for the first finished request"),
+        ("live", "no line that is known", "no line that is known"),
+        ("waiting", "", "opening"),
         ("ended", "", "ended without a finished request"),
+        ("ended", "no line that is known", "without a finished request: no line that is known"),
     ],
 )
 def test_before_the_first_request(state: str, message: str, words: str) -> None:

@@ -24,7 +24,7 @@ def test_each_finding_tells_question_answer_certainty_source_and_advice() -> Non
 
 
 def test_the_summary_counts_what_speaks_for_and_against() -> None:
-    assert summary(FINDINGS, 125.0) == "1 ok, 1 NO, 1 unknown, 4 in all; asked 2m ago (f asks again)"
+    assert summary(FINDINGS, 125.0) == "1 ok, 1 NO, 1 unknown, 1 fact; asked 2m ago (f asks again)"
 
 
 def test_long_and_hostile_text_is_laid_out_and_harmless() -> None:

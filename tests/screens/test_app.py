@@ -84,7 +84,34 @@ def test_glyphs_follow_the_terminal(
 ) -> None:
     monkeypatch.undo()
     monkeypatch.setenv("TERM", term)
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
     with (tmp_path / "terminal").open("w", encoding=encoding) as terminal:
+        monkeypatch.setattr("sys.__stderr__", terminal)
+        assert app().glyphs is glyphs
+
+
+@pytest.mark.parametrize(
+    ("locale", "glyphs"),
+    [
+        ({"LC_ALL": "C"}, ASCII),
+        ({"LANG": "C"}, ASCII),
+        ({"LANG": "POSIX", "LC_CTYPE": "C.UTF-8"}, ASCII),
+        ({"LANG": "C", "LC_ALL": "en_US.UTF-8"}, UNICODE),
+        ({"LANG": "C", "LC_CTYPE": "de_DE.UTF-8"}, UNICODE),
+        ({"LC_CTYPE": "C.UTF-8"}, UNICODE),
+        ({}, UNICODE),
+    ],
+)
+def test_a_plain_locale_gets_plain_characters(
+    locale: dict[str, str], glyphs: object, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.undo()
+    monkeypatch.setenv("TERM", "xterm")
+    for name in ("LC_ALL", "LC_CTYPE", "LANG"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in locale.items():
+        monkeypatch.setenv(name, value)
+    with (tmp_path / "terminal").open("w", encoding="utf-8") as terminal:
         monkeypatch.setattr("sys.__stderr__", terminal)
         assert app().glyphs is glyphs
 

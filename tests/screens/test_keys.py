@@ -5,7 +5,7 @@ import pytest
 from textual.binding import Binding
 
 from tests.screens.driving import LARGE, driving
-from tests.snapshots import head, request, view
+from tests.snapshots import head, request, source, view
 from tui.app import SpectopApp
 from tui.panels.requests import RequestsPanel
 from tui.panels.whatif import WhatIfPanel
@@ -162,6 +162,19 @@ async def test_pause_freezes_the_screen_and_counts_on() -> None:
         await spectop.press("space")
         assert "PAUSED" not in spectop.text
         assert "39 req" in spectop.text
+
+
+async def test_what_goes_on_to_another_canary_counts_no_requests_back_and_leaves_its_levers() -> None:
+    async with driving() as spectop:
+        await spectop.press("space", "K")
+        other = replace(source(name="other.log"), requests=2)
+        spectop.watch.change(lambda shown: replace(shown, source=other))
+        spectop.app.take()
+        await spectop.pilot.pause()
+        assert "PAUSED +0" in spectop.text
+        await spectop.press("space")
+        assert "other.log" in spectop.text
+        assert "5 what if - live" in spectop.text
 
 
 async def test_requests_have_a_screen_of_their_own_where_room_is_short() -> None:

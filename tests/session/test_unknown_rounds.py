@@ -107,3 +107,23 @@ def test_the_round_time_of_late_takes_plain_steps_out_or_is_unknown() -> None:
     (view,) = session.snapshot(100.0).views
     assert view.canary is not None
     assert view.canary.now.round_ms == pytest.approx(50.0)
+
+
+def test_rounds_among_many_plain_steps_have_no_time() -> None:
+    # 40 rounds of 50 ms each, and 1,000 plain steps of 20 ms: a step of 21 ms would make them 25 ms.
+    lost = drafted(tokens=1101, decode_ms=2000.0 + 1000 * 20.0, plain_steps=1000)
+    session = Session()
+    session.add([start(spec_types=(), depth=None), *[plain()] * 3, start(), *[lost] * 3])
+    (view,) = session.snapshot(100.0).views
+    assert view.canary is not None
+    steps = view.canary.steps
+    assert (steps.round_ms.value, steps.verify_factor.value, view.canary.now.round_ms) == (None, None, None)
+    assert steps.round_ms.note == (
+        "plain steps took nearly all of the time: what is left does not tell the rounds"
+    )
+    assert view.requests[0].round_ms.value is None
+    # The measured rate needs no round time.
+    assert view.what_if is not None
+    rate = answer(view.what_if).rate_tok_s
+    assert rate is not None
+    assert rate.low == rate.high == pytest.approx(1100 / 22.0)

@@ -65,6 +65,11 @@ class LogReader:
         self._parts = JSON
         self._tags_from = math.inf
 
+    @property
+    def knows_it(self) -> bool:
+        """Whether it has seen a line of any server that it knows."""
+        return bool(self._streams)
+
     def feed(self, data: bytes, offset: int) -> list[Event]:
         """Read whole lines.
 

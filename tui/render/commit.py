@@ -54,7 +54,7 @@ def draw(scene: Scene, width: int, height: int) -> list[Content]:
             _row(width, glyphs, "head off", numbers.percent(arm.head_off_share), (" of tokens", "$muted"))
         )
     if height >= 9:
-        finished = f" in {arm.requests} requests" if arm.requests is not None else ""
+        finished = f" in {numbers.counted(arm.requests, 'request')}" if arm.requests is not None else ""
         lines.append(_row(width, glyphs, "rounds", _rounds(arm), (finished, "$muted")))
     room = min(4, height - len(lines) - (height >= 11))
     if room > 0 and arm.commits:

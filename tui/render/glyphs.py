@@ -62,6 +62,7 @@ ASCII = Glyphs(
     ellipsis=">",
     cursor=">",
 )
+_STAND_INS = ("C.UTF-8", "C.utf8", "UTF-8")
 FRAME_TO_ASCII = str.maketrans("─│┌┐└┘├┤┬┴┼", "-|+++++++++")
 """Box drawing that plotext frames its pictures with, and what stands for it."""
 
@@ -69,4 +70,16 @@ FRAME_TO_ASCII = str.maketrans("─│┌┐└┘├┤┬┴┼", "-|+++++++++
 def speaks_utf8() -> bool:
     """Whether the terminal can show more than ASCII; the Linux console has no small blocks."""
     encoding = getattr(sys.__stderr__, "encoding", None) or "ascii"
-    return "utf" in encoding.lower() and os.environ.get("TERM") != "linux"
+    return "utf" in encoding.lower() and os.environ.get("TERM") != "linux" and not _is_plain(_locale())
+
+
+def _locale() -> str:
+    """The locale that was asked for; where it was C, Python has put another one beside it (PEP 538)."""
+    category = os.environ.get("LC_CTYPE", "")
+    plain = os.environ.get("LANG", "")
+    own = "" if category in _STAND_INS and _is_plain(plain) else category
+    return os.environ.get("LC_ALL") or own or plain
+
+
+def _is_plain(locale: str) -> bool:
+    return locale in ("C", "POSIX")

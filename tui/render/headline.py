@@ -89,7 +89,10 @@ def _waiting(source: SourceState, glyphs: Glyphs) -> Part:
         case "waiting" | "failed":
             return (clean(source.message, glyphs) or "opening", "$warn bold")
         case "ended":
-            return ("the source ended without a finished request", "$warn bold")
+            why = f": {clean(source.message, glyphs)}" if source.message else ""
+            return (f"the source ended without a finished request{why}", "$warn bold")
+        case _ if source.message:
+            return (clean(source.message, glyphs), "$warn bold")
         case _:
             return ("waiting for the first finished request", "bold")
 

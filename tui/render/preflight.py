@@ -24,7 +24,8 @@ def summary(findings: Sequence[Finding], age_s: float) -> str:
     """How many findings speak for and against the pair, and how old they are."""
     good, bad = (sum(each.ok is ok for each in findings) for ok in (True, False))
     unknown = sum(each.sure == "unknown" for each in findings)
-    told = [f"{good} ok", f"{bad} NO", f"{unknown} unknown", f"{len(findings)} in all"]
+    facts = len(findings) - good - bad - unknown
+    told = [f"{good} ok", f"{bad} NO", f"{unknown} unknown", numbers.counted(facts, "fact")]
     return f"{', '.join(told)}; asked {numbers.age(age_s)} ago (f asks again)"
 
 

@@ -73,7 +73,7 @@ class MainScreen(Screen[None]):
         self.shown: Snapshot | None = None
         self.paused: int | None = None
         self.current = 0
-        self.levers: dict[int, Levers] = {}
+        self.levers: dict[str, Levers] = {}
         self.fleet: FleetScreen | None = None
         self._checked: dict[str, Checked] = {}
         self._through_fleet = False
@@ -151,7 +151,7 @@ class MainScreen(Screen[None]):
         """What the column of one source shows."""
         views = () if self.shown is None else self.shown.views
         view = views[index] if index < len(views) else None
-        levers = self.levers.get(index, Levers())
+        levers = self._levers(index)
         what = levers.over(self._live(index))
         return Scene(
             view=view,
@@ -198,6 +198,14 @@ class MainScreen(Screen[None]):
         views = () if self.shown is None else self.shown.views
         return views[index].cost if index < len(views) else None
 
+    def _source_name(self, index: int) -> str:
+        """What levers are kept under: another source has its own, also one in the place of the last."""
+        views = () if self.shown is None else self.shown.views
+        return views[index].source.name if index < len(views) else ""
+
+    def _levers(self, index: int) -> Levers:
+        return self.levers.get(self._source_name(index), Levers())
+
     def _live(self, index: int) -> WhatIf:
         if self.alone is not None:
             return self.alone if self.cost is None else priced(self.alone, self.cost)
@@ -208,9 +216,9 @@ class MainScreen(Screen[None]):
     def _set(self, change: Callable[[Levers, WhatIf], Levers]) -> None:
         """Move levers and answer in this very handler."""
         pane = self.column.whatif
-        levers = self.levers.get(self.current, Levers())
+        levers, name = self._levers(self.current), self._source_name(self.current)
         try:
-            self.levers[self.current] = change(levers, levers.over(self._live(self.current)))
+            self.levers[name] = change(levers, levers.over(self._live(self.current)))
         except ValueError as error:
             pane.complain(str(error))
             return

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from tui.model.cost import LARGEST_PASS, CostKey, NoFit, Profile, ProfileError
 from tui.model.live_cost import PassTimes, RoundSums, live_profile
-from tui.model.steps import is_upper_bound
+from tui.model.steps import is_upper_bound, without_plain
 from tui.session.snapshot import VerifyCost
 from tui.session.sums import accepted_in, plain_steps_in
 
@@ -76,7 +76,11 @@ class Costs:
         """
         often = 2 * self.whole > self.timed
         sizes = {length: seen for length, seen in self.passes.items() if often or length in (1, deepest)}
-        bare = {length: seen.bare(step.mean_ms) for length, seen in sizes.items()}
+        bare = {
+            length: seen.bare(step.mean_ms)
+            for length, seen in sizes.items()
+            if without_plain(seen.mean_ms, seen.mean_plain, step.mean_ms) is not None
+        }
         passes = {
             length + 1: PassTimes(sums.rounds, sums.observations, sums.mean_ms, sums.ms_squares)
             for length, sums in bare.items()

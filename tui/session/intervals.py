@@ -220,7 +220,12 @@ def without_requests(judgement: Judgement, view: ArmView, incumbent: float | Non
     own = view.decode_tok_s
     ratio = own / incumbent if own is not None and incumbent and judgement.basis == "decode" else None
     reason = f"{NEEDS_REQUESTS}; {LOG_TELLS}"
-    return replace(judgement, verdict="NO_DATA", reason=reason, ratio=ratio, requests_needed=None)
+    canary = judgement.canary
+    if view.rate_note:
+        canary = replace(canary, rate_tok_s=own)
+    return replace(
+        judgement, verdict="NO_DATA", reason=reason, ratio=ratio, requests_needed=None, canary=canary
+    )
 
 
 def _no_drafts(sums: Sums, engine: str | None) -> str:

@@ -97,6 +97,10 @@ class Session:
         source.state = state
         source.message = message
 
+    def say(self, name: str, message: str) -> None:
+        """What to do about a source, in words; empty where nothing is to be done."""
+        self._source(name).message = message
+
     def forget(self, name: str) -> None:
         """A source is none of its own: what it says belongs to another."""
         self._sources.pop(name, None)

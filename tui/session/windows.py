@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tui.model.comparison import RateSums, stratum_of
 from tui.model.drift import SMALLEST, Stretch, drift
 from tui.model.figures import Figure
+from tui.model.steps import TOO_PLAIN, without_plain
 from tui.session.arms import NOW, Arm, decode_rate
 from tui.session.measures import mean_accepted_length
 from tui.session.snapshot import Window
@@ -113,9 +114,9 @@ def _round_ms(requests: list[Request], target_step_ms: float | None) -> float | 
         if sum(each[0] for each in whole) < _MOST * sum(each[0] for each in seen):
             return None
         seen = whole
-    rounds = sum(each[0] for each in seen)
-    ms = sum(each[1] - each[2] * (target_step_ms or 0.0) for each in seen)
-    return ms / rounds if rounds and ms > 0 else None
+    rounds, decode_ms, plain = (sum(parts) for parts in zip(*seen, strict=True)) if seen else (0, 0.0, 0)
+    left = without_plain(decode_ms, plain, target_step_ms or 0.0)
+    return None if left is None or not rounds else left / rounds
 
 
 def round_of(request: Request, target_step_ms: float | None) -> Figure:
@@ -134,7 +135,8 @@ def round_of(request: Request, target_step_ms: float | None) -> Figure:
         return Figure(request.decode_ms / request.rounds, "measured")
     if target_step_ms is None:
         return Figure.unknown(f"{plain} plain steps, target step unknown")
-    return Figure((request.decode_ms - plain * target_step_ms) / request.rounds, "measured")
+    left = without_plain(request.decode_ms, plain, target_step_ms)
+    return Figure.unknown(TOO_PLAIN) if left is None else Figure(left / request.rounds, "measured")
 
 
 def spread(ordered: list[float]) -> tuple[float, float, float] | None:
