@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.formats.metrics_texts import halogen, llamacpp
@@ -405,6 +405,7 @@ def test_a_routers_child_tells_its_drafter_by_its_command_line() -> None:
     assert start.depth == 5
 
 
+@example(noise="{, =0}")
 @given(st.text(alphabet='lamcp:_tokens{}"=,0123456789.e+-nax #\n\\', max_size=300))
 def test_any_text_is_read_or_refused_with_a_value_error(noise: str) -> None:
     name = "llamacpp:tokens_predicted_total"

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from prometheus_client.parser import text_string_to_metric_families
 
 if TYPE_CHECKING:
+    from prometheus_client import Metric
+
     from tui.formats.events import Engine
 
 _DIGITS = 6
@@ -149,7 +151,7 @@ def read_counters(text: str, engine: Engine) -> Counters:
     wanted = (*fields, names.position) if names.position else tuple(fields)
     lines = [line for line in _body(text).splitlines() if line.startswith(wanted)]
     found: dict[str, list[float]] = {}
-    for family in text_string_to_metric_families("\n".join(lines) + "\n"):
+    for family in _families("\n".join(lines) + "\n"):
         for sample in family.samples:
             place = sample.labels.get("position", "") if sample.name == names.position else ""
             name = place if place.isdecimal() else fields.get(sample.name)
@@ -165,6 +167,13 @@ def read_counters(text: str, engine: Engine) -> Counters:
         value = max(values) if name in ("mean", "kv_usage") else sum(values)
         counts[name] = Count(value, _quantum(name, value, names))
     return counts
+
+
+def _families(text: str) -> list[Metric]:
+    try:
+        return list(text_string_to_metric_families(text))
+    except IndexError as error:  # the parser's own word for a label without a name
+        raise ValueError("a label without a name") from error
 
 
 def _body(text: str) -> str:
