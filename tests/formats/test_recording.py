@@ -105,6 +105,7 @@ FULL: tuple[Event, ...] = (
         draft_model="d.gguf",
         spec_types=("ngram-mod", "draft-mtp"),
         depth=7,
+        depths=(7, 3),
         synthetic=True,
         listening="127.0.0.1:8080",
     ),

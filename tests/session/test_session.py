@@ -150,6 +150,18 @@ def test_a_restart_with_another_depth_is_a_new_arm_and_the_old_one_is_offered() 
     assert incumbent.requests == 3
 
 
+@pytest.mark.parametrize(
+    ("depths", "pooled"), [((12, 3), True), ((12, 7), False), ((12,), False)], ids=["same", "other", "untold"]
+)
+def test_a_chain_is_the_same_only_with_every_depth_the_same(depths: tuple[int, ...], pooled: bool) -> None:
+    chain = start(spec_types=("ngram-mod", "draft-mtp"), depth=12, depths=(12, 3))
+    session = Session()
+    session.add([chain, *[drafted()] * 3, dataclasses.replace(chain, depths=depths), *[drafted()] * 2])
+    view = one_view(session)
+    assert view.canary is not None
+    assert view.canary.requests == (5 if pooled else 2)
+
+
 def test_a_restart_of_which_nothing_is_known_is_a_new_arm() -> None:
     unknown = start(build=None, spec_types=None, depth=None)
     session = Session()

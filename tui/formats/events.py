@@ -192,7 +192,8 @@ class ServerStart(Event):
     """What a server said of itself while starting; one event a start, when it is ready or first works.
 
     Attributes:
-        depth: the largest n_max printed; synthetic: whether acceptance is decided by the server itself.
+        depth: the largest n_max printed. depths: each one, in the order of the drafters.
+        synthetic: whether acceptance is decided by the server itself.
         running: told by a server that runs already (over HTTP): facts about its present start, no new one.
     """
 
@@ -202,6 +203,7 @@ class ServerStart(Event):
     draft_model: str | None = None
     spec_types: tuple[str, ...] | None = None
     depth: int | None = None
+    depths: tuple[int, ...] | None = None
     synthetic: bool | None = None
     listening: str | None = None
     running: bool = False

@@ -36,12 +36,19 @@ class Identity:
     spec_types: tuple[str, ...] | None = None
     depth: int | None = None
     synthetic: bool | None = None
+    depths: tuple[int, ...] | None = None
 
     @classmethod
     def of(cls, start: ServerStart) -> Identity:
         """The identity that a start-up block tells."""
         return cls(
-            start.build, start.model, start.draft_model, start.spec_types, start.depth, start.synthetic
+            start.build,
+            start.model,
+            start.draft_model,
+            start.spec_types,
+            start.depth,
+            start.synthetic,
+            start.depths,
         )
 
     def completed(self, told: Identity) -> Identity:
@@ -53,6 +60,8 @@ class Identity:
     def known(self) -> bool:
         """Whether it settles that two starts are the same experiment."""
         settings = self.spec_types is not None and (self.depth is not None or not self.spec_types)
+        if self.depths is not None and len(self.depths) < len(self.spec_types or ()):
+            settings = False
         return self.build is not None and self.model is not None and settings
 
 

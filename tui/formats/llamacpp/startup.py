@@ -126,6 +126,7 @@ class Startup:
             draft_model=self.draft_model,
             spec_types=self.spec_types,
             depth=self.depth,
+            depths=tuple(self.limits) or None,
             synthetic=True if self.synthetic else (False if self.model and self.listening else None),
             listening=self.listening,
         )
