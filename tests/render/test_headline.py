@@ -78,7 +78,8 @@ def test_the_reason_is_commit_against_needed_commit() -> None:
     [
         ({"mean_accepted_length": unknown("nothing drafted")}, "nothing was drafted: these are plain steps"),
         ({"mean_accepted_length": unknown("rounds unknown")}, "unknown: rounds unknown"),
-        ({"steps": NO_STEPS}, "its time is unknown: rounds unknown"),
+        ({"steps": NO_STEPS, "commit_needed": unknown()}, "its time is unknown: rounds unknown"),
+        ({"steps": NO_STEPS}, "a round commits 2.42; it must commit 3.98, K=4 allows 5"),
         ({"commit_needed": unknown("no incumbent")}, "a round takes 104 ms and commits 2.42"),
         ({"depth": unknown()}, "it must commit 3.98"),
     ],

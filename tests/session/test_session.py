@@ -61,6 +61,20 @@ def test_step_times_and_commit_against_a_plain_incumbent() -> None:
     assert arm.acceptance_ratio.value == pytest.approx(0.5)
 
 
+def test_what_a_round_must_commit_leaves_plain_steps_their_part() -> None:
+    session = Session()
+    session.choose(TypedRate(60.0))
+    session.add([start(), *[drafted(tokens=111, decode_ms=2200.0, plain_steps=10) for _ in range(3)]])
+    view = one_view(session)
+    assert view.canary is not None
+    assert view.what_if is not None
+    # 44 ms a pass, .8 of the passes are rounds: 60 * .044 = .8 * 3.05 + .2 * 1.
+    assert view.canary.commit_needed.value == pytest.approx(3.05)
+    needed = answer(view.what_if).commit_needed
+    assert needed is not None
+    assert (needed.low, needed.high) == pytest.approx((3.05, 3.05))
+
+
 def test_untouched_what_if_gives_the_measured_rate() -> None:
     session = Session()
     session.choose(incumbent_log())

@@ -172,17 +172,13 @@ def _reason(arm: ArmView, glyphs: Glyphs) -> list[Part]:
         return ["nothing was drafted: these are plain steps"]
     if commit.value is None:
         return [f"what a round commits is unknown: {clean(commit.note, glyphs)}"]
-    commits = (numbers.tokens(commit.value), "bold")
-    if round_ms.value is None:
-        return ["a round commits ", commits, f"; its time is unknown: {clean(round_ms.note, glyphs)}"]
-    parts: list[Part] = [
-        "a round takes ",
-        (f"{_whole_ms(round_ms.value)} ms", "bold"),
-        " and commits ",
-        commits,
-    ]
+    takes: list[Part] = []
+    if round_ms.value is not None:
+        takes = [" takes ", (f"{_whole_ms(round_ms.value)} ms", "bold"), " and"]
+    parts: list[Part] = ["a round", *takes, " commits ", (numbers.tokens(commit.value), "bold")]
     if needed.value is None:
-        return parts
+        unknown = f"; its time is unknown: {clean(round_ms.note, glyphs)}"
+        return parts if takes else [*parts, unknown]
     must = (numbers.tokens(needed.value), "$incumbent bold")
     allowed = arm.most_committed
     if commit.value >= needed.value:

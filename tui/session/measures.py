@@ -7,6 +7,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from tui.formats.events import harmless
+from tui.model import rates
 from tui.model.acceptance import Acceptance, estimate, from_halogen, halogen_head_depth
 from tui.model.drafters import drafter_class
 from tui.model.figures import DrafterClass, Figure
@@ -170,13 +171,20 @@ def acceptance_ratio(arm: Arm) -> Figure:
     return Figure(accepted / drafted, "measured")
 
 
-def commit_needed(incumbent: float | None, round_ms: Figure) -> Figure:
-    """R_inc * round: what a round must commit to break even."""
+def commit_needed(incumbent: float | None, arm: Arm, pass_ms: Figure) -> Figure:
+    """What a round must commit to break even, beside the plain steps of the requests that ran alone.
+
+    Args:
+        incumbent: R_inc in tok/s.
+        arm: the canary.
+        pass_ms: its mean time per target pass.
+    """
     if incumbent is None:
         return Figure.unknown("no incumbent")
-    if round_ms.value is None:
-        return Figure.unknown(f"round time {round_ms.note}")
-    return Figure(incumbent * round_ms.value / 1000, "derived", round_ms.note)
+    share = coverage(arm.step_sums[0])
+    if pass_ms.value is None or share.value is None:
+        return Figure.unknown(pass_ms.note if pass_ms.value is None else share.note)
+    return Figure(rates.commit_needed(pass_ms.value, incumbent, share.value), "derived", pass_ms.note)
 
 
 def clock_fault(arm: Arm) -> str:

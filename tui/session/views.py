@@ -326,7 +326,7 @@ class SourceView:
             depth=depth(arm, self.policy.depth),
             mean_accepted_length=mean_accepted_length(sums),
             commit_spread=spread(commits),
-            commit_needed=commit_needed(beaten, steps.round_ms),
+            commit_needed=commit_needed(beaten, arm, steps.pass_ms),
             tokens_per_pass=tokens_per_pass(sums),
             coverage=coverage(sums),
             rounds=sums.rounds if not sums.ranged and not sums.unsettled else None,
