@@ -66,6 +66,14 @@ def test_missing_log_is_told_in_words(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+def test_a_file_of_something_else_is_told_beside_the_data(tmp_path: Path) -> None:
+    log = tmp_path / "syslog"
+    log.write_text("Nov 29 10:00:00 box kernel: nothing of a server\n")
+    done = spectop("events", str(log))
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "no line in it that spectop knows" in done.stderr
+
+
 def test_reader_that_goes_away_is_no_failure(tmp_path: Path) -> None:
     log = tmp_path / "a.log"
     line = "serve_api: mtp 88 tok in 2.20s = 40.00 t/s | 52 rounds, commit 1.67/round\n"

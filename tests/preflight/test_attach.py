@@ -74,6 +74,12 @@ def test_the_flags_that_place_a_drafter_are_those_of_the_build() -> None:
     assert "placed by -- and -ngld" in asking(OLD_HELP, "")[0][0].answer
 
 
+def test_another_programs_help_tells_nothing() -> None:
+    (found,), devices = asking("Usage: ls [OPTION]... [FILE]...\n  -a, --all\n", "bin  lib\n", "draft-mtp")
+    assert (found.sure, found.ok, devices) == ("unknown", None, [])
+    assert "does not look like a llama-server's" in found.answer
+
+
 def test_cuda_hip_and_vulkan_are_told_apart() -> None:
     assert asking(NEW_HELP, CUDA)[1] == ["CUDA 23892"]
     found, devices = asking(NEW_HELP, HIP)

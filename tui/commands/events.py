@@ -42,17 +42,21 @@ def _print_whole(sources: tuple[str, ...], key: str | None) -> None:
     import gc
     import sys
 
-    from tui.formats.events import Event
-    from tui.whole import paths_of, read_whole
+    from tui.formats.events import Event, harmless
+    from tui.whole import NOT_KNOWN, paths_of, read_whole
 
     # Events hold no cycles and are let go of one by one: looking for garbage is a tenth of the time.
     gc.disable()
     line = _encoder()
     try:
         for path in (path for source in sources for path in paths_of(source)):
+            known = False
             for event in read_whole(path, key):
+                known = True
                 if isinstance(event, Event):
                     sys.stdout.write(line(event.to_json()) + "\n")
+            if not known:
+                _say(f"{harmless(path)}: {NOT_KNOWN}")
     finally:
         gc.enable()
 

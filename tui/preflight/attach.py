@@ -51,6 +51,8 @@ def build_offers(
     types = offered_types(text)
     words = ", ".join(harmless(name) for name in types) or "a draft model only (-md), no --spec-type"
     devices_flag, layers_flag = (_first(flags, text) for flags in (_DEVICE_FLAGS, _LAYER_FLAGS))
+    if not types and layers_flag is None:
+        return (_finding(SURFACE, asked, "it does not look like a llama-server's", ok=None),), ()
     answer = f"spec types: {words}; placed by {devices_flag or '--'} and {layers_flag or '--'}"
     found = [_finding("Which spec types does this build have?", asked, answer, ok=None)]
     found += [_wanted(name, types, asked) for name in spec_types]

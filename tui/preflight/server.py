@@ -99,5 +99,7 @@ def connect(url: str, api_key: str | None = None) -> Iterator[Server]:
         api_key: sent as a bearer token.
     """
     headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
-    with httpx.Client(timeout=PATIENCE, headers=headers, follow_redirects=False) as client:
+    # A server here or in this network is not looked for by a proxy.
+    proxied = url.startswith("https://")
+    with httpx.Client(timeout=PATIENCE, headers=headers, follow_redirects=False, trust_env=proxied) as client:
         yield Server(client, url)
