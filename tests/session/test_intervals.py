@@ -280,3 +280,29 @@ def test_frozen_counters_are_an_incumbent_rate() -> None:
     assert view.ratio == pytest.approx(2.0)
     assert view.judgement is not None
     assert view.judgement.verdict == "NO_DATA"
+
+
+def test_intervals_of_counted_rounds_do_not_speak_for_those_of_a_printed_mean() -> None:
+    # 10 rounds that tell themselves, then 400 of drafts cut short that only their mean length tells.
+    small = {"drafted": 30, "accepted": 3, "accepted_per_position": (0.2, 0.1, 0.0)}
+    large = {"drafted": 801, "accepted": 600, "accepted_per_position": (0.75, 0.5, 0.25)}
+    session = Session()
+    for says, mean in ((small, 1.3), (large, 2.5), (large, 2.5)):
+        session.add([interval(engine="vLLM", rounds=None, mean_accepted_length=mean, seconds=10.0, **says)])
+    arm = canary(session)
+    assert arm.mean_accepted_length.value == pytest.approx((13 + 2 * 1000) / (10 + 2 * 400))
+    assert arm.mean_accepted_length.note == "mean over intervals"
+    assert arm.now.mean_accepted_length == pytest.approx(2.5)
+    assert arm.reached == pytest.approx((602 / 810, 401 / 810, 200 / 810))
+    assert arm.acceptance.low == pytest.approx(1203 / (1203 + 610))
+    assert arm.rounds is None
+
+
+def test_an_interval_with_nothing_accepted_weighs_by_its_drafts() -> None:
+    # Nothing accepted tells no rounds: 91 draft tokens of at most 3 each are of 31 rounds at least.
+    none = {"drafted": 91, "accepted": 0, "accepted_per_position": (0.0, 0.0, 0.0)}
+    large = {"drafted": 801, "accepted": 600, "accepted_per_position": (0.75, 0.5, 0.25)}
+    session = Session()
+    for says, mean in ((none, 1.0), (large, 2.5)):
+        session.add([interval(engine="vLLM", rounds=None, mean_accepted_length=mean, seconds=10.0, **says)])
+    assert canary(session).mean_accepted_length.value == pytest.approx((31 + 1000) / (31 + 400))

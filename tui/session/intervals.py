@@ -14,7 +14,7 @@ from tui.model.figures import Figure
 from tui.model.steps import StepFigures
 from tui.session.arms import NOW
 from tui.session.snapshot import ArmView, Window
-from tui.session.sums import COUNT_DECODE_TIME, rounds_in
+from tui.session.sums import COUNT_DECODE_TIME, Sums, rounds_in
 from tui.session.windows import per_second
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from tui.model.comparison import Judgement
     from tui.model.figures import DrafterClass
     from tui.session.arms import Arm
-    from tui.session.sums import Sums
 
 TOGETHER = "counters hold all requests together"
 LOG_TELLS = f"{TOGETHER}: the server's log tells them apart"
@@ -61,12 +60,12 @@ def acceptance(sums: Sums, engine: str | None, depth: int | None) -> Acceptance:
             depth=depth,
             position_counts=sums.reached,
         )
-    if sums.rounds and sums.rounds_drafted:
+    if sums.rounds and sums.rounds_drafted and not sums.mean_passes:
         return estimate(
             rounds=sums.rounds, drafted=sums.rounds_drafted, accepted=sums.rounds_accepted, depth=depth
         )
     if sums.mean_passes and depth:
-        return from_mean_length(sums.mean_tokens / sums.mean_passes, depth)
+        return from_mean_length(_mean(sums), depth)
     if sums.drafted:
         return estimate(rounds=None, drafted=sums.drafted, accepted=sums.accepted, depth=depth)
     if sums.ratio_passes:
@@ -84,13 +83,16 @@ def reached(sums: Sums) -> tuple[float, ...] | None:
 
 def mean_accepted_length(sums: Sums, engine: str | None) -> Figure:
     """Tokens a round commits: from counted rounds, else the printed means."""
-    if sums.rounds:
-        return Figure(1 + sums.rounds_accepted / sums.rounds, "measured", FROM_COUNTERS)
-    if sums.mean_passes:
-        return Figure(sums.mean_tokens / sums.mean_passes, "measured", "mean over intervals")
+    if sums.rounds or sums.mean_passes:
+        return Figure(_mean(sums), "measured", "mean over intervals" if sums.mean_passes else FROM_COUNTERS)
     if sums.drafted:
         return Figure.unknown("these counters do not tell rounds")
     return Figure.unknown(_no_drafts(sums, engine))
+
+
+def _mean(sums: Sums) -> float:
+    """Over counted rounds, and over what the printed means of other intervals tell of theirs."""
+    return (sums.rounds + sums.rounds_accepted + sums.mean_tokens) / (sums.rounds + sums.mean_passes)
 
 
 def coverage(sums: Sums, engine: str | None) -> Figure:
@@ -253,14 +255,15 @@ def _window(intervals: Sequence[Interval]) -> Window:
     timed = [i for i in intervals if _rate(i) is not None]
     drafted = sum(i.drafted or 0 for i in intervals)
     accepted = sum(i.accepted or 0 for i in intervals if i.drafted)
-    settled = [(r, i.accepted) for i in intervals if (r := rounds_in(i)) and i.accepted is not None]
-    rounds = sum(r for r, _ in settled)
+    sums = Sums()
+    for interval in intervals:
+        sums.add_interval(interval)
     return Window(
         requests=sum(i.requests or 0 for i in intervals),
         decode_tok_s=per_second(sum(map(_steps, timed)), 1000 * sum(i.seconds or 0.0 for i in timed)),
         delivered_tok_s=None,
         acceptance_ratio=accepted / drafted if drafted else None,
-        mean_accepted_length=1 + sum(a for _, a in settled) / rounds if rounds else None,
+        mean_accepted_length=_mean(sums) if sums.rounds or sums.mean_passes else None,
         round_ms=None,
     )
 

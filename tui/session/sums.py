@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -174,6 +175,10 @@ class Sums:
             passes = _passes_in(interval, mean)
             self.mean_passes += passes
             self.mean_tokens += passes * mean
+            if interval.accepted_per_position and interval.drafted and interval.accepted is not None:
+                self._add_positions(
+                    interval.accepted_per_position, round(passes), interval.drafted, interval.accepted
+                )
             if interval.drafted is None and interval.acceptance_ratio is not None:
                 self.ratio_passes += passes
                 self.ratio_accepted += passes * interval.acceptance_ratio
@@ -274,8 +279,11 @@ def rounds_in(interval: Interval) -> int | None:
 
 def _passes_in(interval: Interval, mean: float) -> float:
     """Passes of an interval, or what is in proportion to them: lines come every so many steps of a batch."""
-    if interval.accepted and mean > 1:
-        return interval.accepted / (mean - 1)
+    drafted = interval.drafted
+    if drafted:
+        fewest = math.ceil(drafted / len(interval.accepted_per_position or range(drafted)))
+        passes = interval.accepted / (mean - 1) if interval.accepted and mean > 1 else fewest
+        return min(max(passes, fewest), drafted)
     return interval.tokens / mean if interval.tokens else float(interval.running or 1)
 
 
