@@ -70,6 +70,11 @@ async def test_levers_follow_the_log_until_touched_and_after_r() -> None:
         assert "5 what if - live" in spectop.text
 
 
+async def test_before_the_first_request_the_typed_incumbent_stands_in_the_pane() -> None:
+    async with driving(replace(view(), canary=None, what_if=None)) as spectop:
+        assert spectop.pane["incumbent"].startswith("38.1")
+
+
 async def test_other_inputs_stay_live_while_one_is_moved() -> None:
     async with driving() as spectop:
         await spectop.press("K")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
@@ -210,8 +211,11 @@ class MainScreen(Screen[None]):
         if self.alone is not None:
             return self.alone if self.cost is None else priced(self.alone, self.cost)
         views = () if self.shown is None else self.shown.views
-        live = views[index].what_if if index < len(views) else None
-        return live or NOTHING_KNOWN
+        if index >= len(views):
+            return NOTHING_KNOWN
+        view = views[index]
+        beaten = None if view.incumbent is None else view.incumbent.decode_tok_s
+        return view.what_if or replace(NOTHING_KNOWN, incumbent_tok_s=beaten)
 
     def _set(self, change: Callable[[Levers, WhatIf], Levers]) -> None:
         """Move levers and answer in this very handler."""
