@@ -403,3 +403,12 @@ def test_an_earlier_arm_is_taken_by_its_own_source_alone() -> None:
     assert labels["a.log"] is None
     assert labels["b.log"] is not None
     assert "K=3" in labels["b.log"]
+
+
+def test_step_times_of_a_few_that_ran_alone_say_so() -> None:
+    session = Session()
+    session.add([start(), drafted(), *[drafted(concurrency=2, decode_ms=9000.0)] * 9])
+    arm = one_view(session).canary
+    assert arm is not None
+    assert arm.steps.round_ms.value == pytest.approx(50.0)
+    assert arm.steps.round_ms.note == "1 of 10 ran alone"
