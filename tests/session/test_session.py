@@ -412,3 +412,8 @@ def test_step_times_of_a_few_that_ran_alone_say_so() -> None:
     assert arm is not None
     assert arm.steps.round_ms.value == pytest.approx(50.0)
     assert arm.steps.round_ms.note == "1 of 10 ran alone"
+    session = Session()
+    session.add([plain(), plain(concurrency=2), start(), drafted()])
+    arm = one_view(session).canary
+    assert arm is not None
+    assert arm.steps.target_step_ms.note == "1 of 2 ran alone"

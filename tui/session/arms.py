@@ -215,7 +215,8 @@ class Arm:
         Requests that ran alone; where the log never tells overlaps, all of those, marked so.
         """
         if self.alone.steps:
-            return self.alone, ""
+            some = f"{self.alone.requests} of {self.all.requests} ran alone"
+            return self.alone, some if self.shared else ""
         if self.overlap_unknown.steps:
             return self.overlap_unknown, "overlap unknown"
         return self.alone, "shared"

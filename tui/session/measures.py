@@ -124,7 +124,6 @@ def step_times(arm: Arm, target_step: Figure, kind: DrafterClass | None) -> Step
     """Where the time of a round goes, over the requests that ran alone."""
     sums, note = arm.step_sums
     timed = sums.draft_rounds > 0 and sums.telling
-    some = f"{arm.alone.requests} of {arm.all.requests} ran alone" if arm.shared else ""
     return step_figures(
         StepSums(
             decode_ms=sums.settled_decode_ms,
@@ -136,7 +135,7 @@ def step_times(arm: Arm, target_step: Figure, kind: DrafterClass | None) -> Step
             drafter_class=kind,
             target_step=target_step,
             overlapped=note == "shared" and arm.shared > 0,
-            note=note if note == "overlap unknown" else some,
+            note="" if note == "shared" else note,
             no_draft_time=_unknown_rounds(sums)
             if sums.draft_rounds and not timed
             else NO_DRAFT_TIME["halogen" if arm.engine == "halogen" else "llama.cpp"],
