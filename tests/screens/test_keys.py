@@ -5,8 +5,9 @@ import pytest
 from textual.binding import Binding
 
 from tests.screens.driving import LARGE, driving
-from tests.snapshots import head, request, source, view
+from tests.snapshots import arm, head, request, source, view
 from tui.app import SpectopApp
+from tui.model.acceptance import Acceptance
 from tui.panels.requests import RequestsPanel
 from tui.panels.whatif import WhatIfPanel
 from tui.screens.fleet import FleetScreen
@@ -73,6 +74,14 @@ async def test_levers_follow_the_log_until_touched_and_after_r() -> None:
 async def test_before_the_first_request_the_typed_incumbent_stands_in_the_pane() -> None:
     async with driving(replace(view(), canary=None, what_if=None)) as spectop:
         assert spectop.pane["incumbent"].startswith("38.1")
+
+
+async def test_head_room_is_unknown_while_p_is_until_p_is_set() -> None:
+    untold = arm(acceptance=Acceptance.unknown("p not derivable: depth unknown"))
+    async with driving(replace(view(), canary=untold)) as spectop:
+        assert spectop.pane["p - p*"].startswith("--")
+        await spectop.press("p")
+        assert not spectop.pane["p - p*"].startswith("--")
 
 
 async def test_other_inputs_stay_live_while_one_is_moved() -> None:

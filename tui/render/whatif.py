@@ -246,12 +246,19 @@ def _answers(scene: Scene, glyphs: Glyphs, *, roomy: bool) -> list[Content]:
     rows.append((f"p* K={what.depth}", [(_break_even(scene, what.depth), "$incumbent bold")]))
     best = numbers.UNKNOWN if given.best_depth is None else f"K={given.best_depth}"
     beside_it = "" if roomy else f"  best {best}"
-    rows.append(("p - p*", [(numbers.span(given.head_room, _signed), ""), (beside_it, "$muted")]))
+    room = given.head_room if _knows_p(scene) else None
+    rows.append(("p - p*", [(numbers.span(room, _signed), ""), (beside_it, "$muted")]))
     rows += [(f"p* K={k}", [(_break_even(scene, k), "")]) for k in _OTHER_DEPTHS if k != what.depth]
     if roomy:
         at_best = f", {numbers.rate(given.best_rate_tok_s)} tok/s" if given.best_depth is not None else ""
         rows.append(("best", [(best, ""), (at_best, "")]))
     return [line(ANSWERS, glyphs, (f"{label:<9}", "$muted"), *parts) for label, parts in rows]
+
+
+def _knows_p(scene: Scene) -> bool:
+    """Whether p is set or measured, a range at least: where the depth is a guess, so would be a p by it."""
+    arm = scene.view.canary if scene.view is not None else None
+    return value_of(scene.what, "acceptance") is not None or arm is None or arm.acceptance.high is not None
 
 
 def _break_even(scene: Scene, depth: int) -> str:
