@@ -88,6 +88,13 @@ def test_an_unknown_p_says_why() -> None:
     assert "ratio --" in drawn
 
 
+def test_counts_per_position_of_too_few_requests_are_not_said_to_be_missing() -> None:
+    few = arm(reached=None, mean_accepted_length=unknown("rounds of 20 of 21 requests unknown"))
+    drawn = text(acceptance.draw(scene(view(canary=few)), 40, 7))
+    assert "rounds of 20 of 21 requests unknown" in drawn
+    assert "no counts per position" not in drawn
+
+
 def test_commit_is_held_against_what_it_must_be_and_what_k_allows() -> None:
     drawn = text(commit.draw(scene(view()), 24, 7))
     assert "commits  2.42" in drawn

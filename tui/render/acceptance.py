@@ -39,6 +39,8 @@ def draw(scene: Scene, width: int, height: int) -> list[Content]:
     reached = arm.reached
     if reached is None:
         reason = arm.acceptance_ratio.note if arm.acceptance_ratio.value is None else ""
+        if not reason and arm.mean_accepted_length.note.startswith("rounds of"):
+            reason = arm.mean_accepted_length.note
         missing = reason or "no counts per position in this log"
         rows = wrapped(clean(missing, glyphs), width, height - len(lines), glyphs)
         lines += [line(width, glyphs, (row, "$muted")) for row in rows]
