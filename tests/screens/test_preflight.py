@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -41,6 +42,7 @@ class Asked:
 def checks(monkeypatch: pytest.MonkeyPatch) -> Asked:
     asked = Asked()
     monkeypatch.setattr(known, "check", asked)
+    monkeypatch.setattr(time, "time", lambda: 1_750_000_000.0)
     return asked
 
 
