@@ -88,6 +88,9 @@ async def keys(shown: View, size: tuple[int, int]) -> tuple[Timed, Timed, Timed]
                 begin = time.perf_counter()
                 await pilot.press(key)
                 pressed[kind].append(1000 * (time.perf_counter() - begin))
+        async with asyncio.timeout(10):  # a busy machine may handle the last one after its press
+            while len(handled) < PRESSES:
+                await pilot.pause(0.05)
     assert len(handled) == PRESSES
     return Timed(handled), Timed(pressed["meant"]), Timed(pressed["other"])
 

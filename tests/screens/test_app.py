@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from textual.filter import Monochrome, NoColor
 
-import tui.app
 from tests.screens.driving import driving, pane, text
 from tests.snapshots import view
 from tests.watches import FakeWatch
@@ -145,8 +144,9 @@ async def test_the_watch_runs_while_the_screen_stands_and_is_cancelled_after() -
 async def test_the_screen_takes_a_new_snapshot_by_itself() -> None:
     async with driving() as spectop:
         spectop.watch.finish(3)
-        await asyncio.sleep(2.2 * tui.app.PACE_S)
-        assert "30 req" in spectop.text
+        async with asyncio.timeout(30):
+            while "30 req" not in spectop.text:
+                await asyncio.sleep(0.05)
 
 
 async def test_text_can_be_selected_and_is_marked() -> None:
